@@ -1,0 +1,28 @@
+"""Three fixes for the Realtime layer of the OpenAI Agents SDK, applied by importing this.
+
+    import shim
+
+Importing it before or after the SDK makes no difference, and imports nothing of the SDK.
+See `status`, `revert` and `apply`.
+"""
+
+from __future__ import annotations
+
+import sys
+import warnings
+
+__version__ = "0.1.0"
+
+if sys.version_info >= (3, 10):
+    from .activation import FixStatus, Status, apply, revert, status
+    from .errors import ShimError, ShimWarning
+
+    __all__ = ["FixStatus", "ShimError", "ShimWarning", "Status", "apply", "revert", "status"]
+
+    apply()
+else:  # The application must still start; `python -m shim` says the same and exits.
+    warnings.warn(
+        "openai-agents-realtime-shim: not applied: it needs Python 3.10 or later, and this is "
+        + sys.version.split()[0],
+        stacklevel=2,
+    )

@@ -1,0 +1,163 @@
+"""close-reset: after ``close()`` a model remembers nothing of the closed connection.
+
+``OpenAIRealtimeWebSocketModel.close()`` left the item ids, the audio tracking and the server
+session of the closed connection on the instance, and `RealtimeRunner` connects the same instance
+again: the next connection then truncates, retrieves and cancels what its server has never seen.
+Upstream: issue #5068, pull request #5069, fixed in 0.23.1 but for a close that is cancelled
+early, and for handlers that outlive it.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+import sys
+from collections.abc import Callable
+from typing import Any
+from weakref import WeakSet
+
+from .wraps import Fix, Wrap
+
+_OPENAI_REALTIME = "agents.realtime.openai_realtime"
+_MODEL = "OpenAIRealtimeWebSocketModel"
+
+_logger = logging.getLogger(__name__)
+
+# What __init__ sets and neither configures the model nor is set again by connect().
+# No release has all of them.
+_CONNECTION_STATE = (
+    "_audio_length_ms",  # to 0.2.3
+    "_audio_start_time",  # to 0.2.3
+    "_audio_state_tracker",  # from 0.2.4
+    "_created_session",  # from 0.2.4
+    "_current_audio_content_index",  # to 0.2.3
+    "_current_item_id",
+    "_interrupted_audio_response_ids",  # from 0.19.3
+    "_ongoing_response",  # to 0.13.0, where the sequencer took it over
+    "_response_create_sequencer",  # from 0.13.1
+)
+
+# Listener tasks of closed connections that may still be running.
+_retired: WeakSet[Any] = WeakSet()
+
+
+async def _close(
+    wrapped: Callable[..., Any], model: Any, args: tuple[Any, ...], kwargs: dict[str, Any]
+) -> Any:
+    """Close as the release does, then forget the connection however that ended."""
+    # The release's close() begins with this (from 0.13.1). Cancelled here, it has not touched
+    # the transport: the connection lives on, and so must its state.
+    cancel_response_create_tasks = getattr(model, "_cancel_response_create_tasks", None)
+    if cancel_response_create_tasks is not None:
+        await cancel_response_create_tasks()
+
+    websocket = model._websocket
+    listener = model._websocket_task
+    try:
+        return await wrapped(*args, **kwargs)
+    finally:
+        # Anything else is the websocket of a connection that was opened meanwhile.
+        if model._websocket is None or model._websocket is websocket:
+            _detach(model)
+            if listener is not None:
+                _retired.add(listener)
+            _forget_connection(model)
+
+
+def _detach(model: Any) -> None:
+    """Finish a teardown that an exception ended early, so that connect() works again."""
+    if model._websocket_task is not None:
+        model._websocket_task.cancel()
+        model._websocket_task = None
+    model._websocket = None
+
+
+def _forget_connection(model: Any) -> None:
+    """Give the model the connection state of a new one; never raises."""
+    new = vars(getattr(sys.modules[_OPENAI_REALTIME], _MODEL)())
+    for name in _CONNECTION_STATE:
+        if name in new:
+            setattr(model, name, new[name])
+    tracker = new.get("_audio_state_tracker")
+    if tracker is not None and not hasattr(tracker, "_format"):
+        # 0.2.4 to 0.15.2 read the format of the session before they know it.
+        tracker._format = None
+    # From 0.23.1 the release's own close() has told it.
+    if not hasattr(model, "_reset_connection_state"):
+        _tell_playback_tracker(getattr(model, "_playback_tracker", None))
+
+
+def _tell_playback_tracker(tracker: Any) -> None:
+    if tracker is None:
+        return
+    try:
+        tracker.on_interrupted()
+    except Exception:
+        # It must not take the place of what close() raised.
+        _logger.exception("The application's playback tracker raised in on_interrupted()")
+
+
+async def _emit_event(
+    wrapped: Callable[..., Any], model: Any, args: tuple[Any, ...], kwargs: dict[str, Any]
+) -> Any:
+    """Stop a handler of a closed connection whose listener swallowed the cancellation.
+
+    It would go on to write the old ids to the model and to send them on the new connection.
+    Every handler comes by here, and nowhere else can a cancellation be swallowed.
+    """
+    _stop_if_retired()
+    result = await wrapped(*args, **kwargs)
+    _stop_if_retired()
+    return result
+
+
+async def _cancel_response_create_tasks(
+    wrapped: Callable[..., Any], model: Any, args: tuple[Any, ...], kwargs: dict[str, Any]
+) -> Any:
+    """Keep an old listener's clean-up away from the response.create of the next connection."""
+    _stop_if_retired()
+    return await wrapped(*args, **kwargs)
+
+
+def _stop_if_retired() -> None:
+    if _retired and asyncio.current_task() in _retired:
+        raise asyncio.CancelledError("the connection of this task is closed")
+
+
+async def _send_raw_message(
+    wrapped: Callable[..., Any], model: Any, args: tuple[Any, ...], kwargs: dict[str, Any]
+) -> Any:
+    """Drop the conversation.item.retrieve that 0.2.0 sends while there is no current item."""
+
+    def message_of(event: Any) -> Any:
+        return event.message
+
+    message = message_of(*args, **kwargs)
+    if (
+        message["type"] == "conversation.item.retrieve"
+        and message.get("other_data", {}).get("item_id") is None
+    ):
+        return None
+    return await wrapped(*args, **kwargs)
+
+
+FIX = Fix(
+    name="close-reset",
+    issues=("#5068",),
+    wraps=(
+        Wrap(module=_OPENAI_REALTIME, attribute=f"{_MODEL}.close", wrapper=_close),
+        Wrap(module=_OPENAI_REALTIME, attribute=f"{_MODEL}._emit_event", wrapper=_emit_event),
+        Wrap(
+            module=_OPENAI_REALTIME,
+            attribute=f"{_MODEL}._cancel_response_create_tasks",
+            wrapper=_cancel_response_create_tasks,
+            first="0.13.1",
+        ),
+        Wrap(
+            module=_OPENAI_REALTIME,
+            attribute=f"{_MODEL}._send_raw_message",
+            wrapper=_send_raw_message,
+            last="0.2.0",
+        ),
+    ),
+)

@@ -1,0 +1,239 @@
+"""history-merge: an update of a known history item loses nothing that is known.
+
+0.2.x replace the known item with the incoming one. 0.3.0 and later merge, but compare parts by
+raw index, move images to the front, take "" for news, ignore updates without content, and let a
+transcript delta wipe the status and the other parts. 0.3.0 to 0.19.4 never apply the second
+update of a tool call.
+Upstream: issue #4050, pull requests #1495, #3214 and #4284.
+"""
+
+from __future__ import annotations
+
+from collections import deque
+from collections.abc import Callable, Sequence
+from contextvars import ContextVar
+from dataclasses import dataclass
+from typing import Any
+
+from .said import said
+from .wraps import Fix, Wrap
+
+_SESSION = "agents.realtime.session"
+
+
+@dataclass(frozen=True, kw_only=True)
+class _Arrival:
+    """An item update as it came, before `RealtimeSession.on_event` fills in transcripts.
+
+    The release does that by raw index, which puts transcripts on the wrong parts.
+    """
+
+    item: Any
+    heard: str | None
+    """The words of the item's transcript deltas; up to 0.2.11 the history does not have them."""
+
+
+_arrival: ContextVar[_Arrival | None] = ContextVar("shim_history_merge_arrival", default=None)
+
+
+def _on_event(
+    wrapped: Callable[..., Any], session: Any, args: tuple[Any, ...], kwargs: dict[str, Any]
+) -> Any:
+    """Remember an item update as it came while the release handles it."""
+
+    def event_of(event: Any) -> Any:
+        return event
+
+    event = event_of(*args, **kwargs)
+    if event.type != "item_updated":
+        return wrapped(*args, **kwargs)
+    return _on_item_updated(wrapped, session, event)
+
+
+async def _on_item_updated(wrapped: Callable[..., Any], session: Any, event: Any) -> Any:
+    heard = session._item_transcripts.get(event.item.item_id)
+    token = _arrival.set(_Arrival(item=event.item, heard=heard))
+    try:
+        return await wrapped(event)
+    finally:
+        _arrival.reset(token)
+
+
+def _get_new_history(
+    wrapped: Callable[..., Any], session: Any, args: tuple[Any, ...], kwargs: dict[str, Any]
+) -> Any:
+    """Merge the update of a known item; leave new items and transcriptions to the release."""
+
+    def arguments(old_history: Any, event: Any) -> tuple[Any, Any]:
+        return old_history, event
+
+    history, update = arguments(*args, **kwargs)
+    if update.type not in ("message", "function_call"):
+        return wrapped(*args, **kwargs)
+    index = _index_of(history, update.item_id)
+    if index is None:
+        return wrapped(*args, **kwargs)
+    arrival = _arrival.get()
+    heard = None
+    if arrival is not None and arrival.item.item_id == update.item_id:
+        update, heard = arrival.item, arrival.heard
+    new_history = list(history)
+    new_history[index] = _updated(history[index], update, heard=heard)
+    return new_history
+
+
+def _index_of(history: Sequence[Any], item_id: str) -> int | None:
+    # From the end, where the live item is.
+    for index in range(len(history) - 1, -1, -1):
+        if history[index].item_id == item_id:
+            return index
+    return None
+
+
+def _updated(known: Any, update: Any, *, heard: str | None) -> Any:
+    if update.type != "message" or known.type != "message" or update.role != known.role:
+        return update
+    item = _merge_items(known, update)
+    return _with_heard(item, heard) if heard and item.role == "assistant" else item
+
+
+def _merge_items(known: Any, update: Any) -> Any:
+    """Return ``known`` with what ``update``, a message of the same role, says."""
+    fields = said(update)
+    # The same in both, and set only where the server sent them: see _is_transcription.
+    for name in ("item_id", "type", "role"):
+        fields.pop(name, None)
+    fields["content"] = _merge_content(
+        _as_audio_if_transcribed(known, update.content or []), update.content or []
+    )
+    return known.model_copy(update=fields)
+
+
+def _merge_content(known: Sequence[Any], update: Sequence[Any]) -> list[Any]:
+    """Return the parts of both, paired by what they are, in the update's order.
+
+    A known part that the update does not bring stays, right after the part that it followed.
+    """
+    partners = _pair(known, update)
+    content: list[list[Any]] = [
+        [part if partner is None else _merge_parts(known[partner], part)]
+        for part, partner in zip(update, partners, strict=True)
+    ]
+    leading: list[Any] = []
+    for index, position in _left_over(known, partners):
+        (leading if position is None else content[position]).append(known[index])
+    return leading + [part for group in content for part in group]
+
+
+def _merge_parts(known: Any, part: Any) -> Any:
+    # Who builds items by hand can put anything into them.
+    return known.model_copy(update=said(part)) if hasattr(known, "model_copy") else part
+
+
+def _pair(known: Sequence[Any], update: Sequence[Any]) -> list[int | None]:
+    """Return, for each part of the update, the index of the known part that it is about.
+
+    An image with a URL is about the known image of that URL; any other part about the first
+    known one of its kind that is still unpaired.
+    """
+    by_url: dict[str, deque[int]] = {}
+    by_kind: dict[Any, deque[int]] = {}
+    for index, part in enumerate(known):
+        by_kind.setdefault(_kind(part), deque()).append(index)
+        if url := _image_url(part):
+            by_url.setdefault(url, deque()).append(index)
+
+    partners: list[int | None] = [None] * len(update)
+    taken: set[int] = set()
+    for position, part in enumerate(update):
+        url = _image_url(part)
+        if url and by_url.get(url):
+            partners[position] = by_url[url].popleft()
+            taken.add(partners[position])
+    for position, part in enumerate(update):
+        if _image_url(part):
+            continue
+        candidates = by_kind.get(_kind(part), deque())
+        while candidates and candidates[0] in taken:
+            candidates.popleft()
+        if candidates:
+            partners[position] = candidates.popleft()
+    return partners
+
+
+def _left_over(
+    known: Sequence[Any], partners: Sequence[int | None]
+) -> list[tuple[int, int | None]]:
+    """Return each unpaired known part's index with the position in the update that it follows.
+
+    That is the position of the part before it; where the update changed the order, no position
+    before that of an earlier part of the same kind, or the next update of the same content
+    would pair differently. None: it follows no part of the update.
+    """
+    position_of = {index: position for position, index in enumerate(partners) if index is not None}
+    left_over: list[tuple[int, int | None]] = []
+    previous = -1
+    last_of_kind: dict[Any, int] = {}
+    for index, part in enumerate(known):
+        kind = _kind(part)
+        if index in position_of:
+            previous = position_of[index]
+        else:
+            previous = max(previous, last_of_kind.get(kind, -1))
+            left_over.append((index, None if previous < 0 else previous))
+        last_of_kind[kind] = max(previous, last_of_kind.get(kind, -1))
+    return left_over
+
+
+def _kind(part: Any) -> Any:
+    return getattr(part, "type", None)
+
+
+def _image_url(part: Any) -> str | None:
+    return getattr(part, "image_url", None) if _kind(part) == "input_image" else None
+
+
+def _as_audio_if_transcribed(known: Any, update: Sequence[Any]) -> list[Any]:
+    """Return the known content, its text as audio if it is the transcript of the update's audio.
+
+    A user item whose transcription comes before its first snapshot is made by the release, as
+    one text part.
+    """
+    content = list(known.content or [])
+    audio = next((part for part in update if _kind(part) == "input_audio"), None)
+    if audio is None or "role" in known.model_fields_set:
+        return content
+    return [
+        type(audio)(transcript=part.text) if _is_transcription(part) else part for part in content
+    ]
+
+
+def _is_transcription(part: Any) -> bool:
+    """Tell whether the release made this text part; one from the server has its type set."""
+    return _kind(part) == "input_text" and "type" not in getattr(part, "model_fields_set", ("type",))
+
+
+def _with_heard(item: Any, heard: str) -> Any:
+    """Return ``item`` with the words of its deltas, if its audio part has none yet."""
+    content = list(item.content)
+    for index, part in enumerate(content):
+        if _kind(part) == "audio":
+            if part.transcript:
+                return item
+            content[index] = part.model_copy(update={"transcript": heard})
+            return item.model_copy(update={"content": content})
+    return item
+
+
+FIX = Fix(
+    name="history-merge",
+    issues=("#4050",),
+    wraps=(
+        Wrap(module=_SESSION, attribute="RealtimeSession.on_event", wrapper=_on_event),
+        Wrap(
+            module=_SESSION,
+            attribute="RealtimeSession._get_new_history",
+            wrapper=_get_new_history,
+        ),
+    ),
+)

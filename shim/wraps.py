@@ -1,0 +1,118 @@
+"""Wrapping class attributes in place, and taking the wrappers off again.
+
+The attribute in the class's ``__dict__`` is replaced, so names taken earlier
+(``from agents.realtime import RealtimeSession``), instances and subclasses that call ``super()``
+all get the wrapped behaviour.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from types import ModuleType
+from typing import Any
+
+import wrapt
+
+WrapperFunction = Callable[[Callable[..., Any], Any, tuple[Any, ...], dict[str, Any]], Any]
+"""A wrapt wrapper: called with (wrapped, instance or class, args, kwargs)."""
+
+# Deeper chains than this are cycles.
+_CHAIN_LIMIT = 64
+
+
+def release_key(release: str) -> tuple[int, ...]:
+    """Return the sort key of a pinned release, e.g. ``(0, 22, 3)`` for ``"0.22.3"``."""
+    return tuple(int(part) for part in release.split("."))
+
+
+@dataclass(frozen=True, kw_only=True)
+class Wrap:
+    """One class attribute of the SDK that a fix wraps.
+
+    Attributes:
+        module: Full name of the SDK's module.
+        attribute: ``Class.method`` in that module.
+        wrapper: The wrapt wrapper function.
+        first: The first release that needs this wrap; the oldest when omitted.
+        last: The last release that needs it; the newest when omitted.
+    """
+
+    module: str
+    attribute: str
+    wrapper: WrapperFunction
+    first: str | None = None
+    last: str | None = None
+
+    def applies_to(self, release: str) -> bool:
+        """Tell whether ``release`` (a pinned one) is in this wrap's range."""
+        key = release_key(release)
+        return (self.first is None or release_key(self.first) <= key) and (
+            self.last is None or key <= release_key(self.last)
+        )
+
+    @property
+    def class_name(self) -> str:
+        return self.attribute.partition(".")[0]
+
+    @property
+    def method_name(self) -> str:
+        return self.attribute.partition(".")[2]
+
+
+@dataclass(frozen=True, kw_only=True)
+class Fix:
+    """One of the three fixes: its name, where it was reported, and what it wraps."""
+
+    name: str
+    issues: tuple[str, ...]
+    wraps: tuple[Wrap, ...]
+
+    def wraps_in(self, module: str) -> tuple[Wrap, ...]:
+        """Return the wraps in ``module``, of all releases, in the order in which they go on."""
+        return tuple(wrap for wrap in self.wraps if wrap.module == module)
+
+
+class InstalledWrap:
+    """A wrap that has been put on a class, with what it takes to put the original back."""
+
+    def __init__(self, wrap: Wrap, module: ModuleType) -> None:
+        """Put ``wrap`` on its class in ``module``; raises AttributeError if that has no such."""
+        self.wrap = wrap
+        self._class: type = getattr(module, wrap.class_name)
+        # From __dict__ and not by getattr, which would bind a classmethod.
+        self._original: Any = vars(self._class)[wrap.method_name]
+        self._on = True
+        self._wrapper: Any = wrapt.FunctionWrapper(
+            self._original, wrap.wrapper, enabled=lambda: self._on
+        )
+        setattr(self._class, wrap.method_name, self._wrapper)
+
+    def remove(self) -> None:
+        """Put the original object back into the class.
+
+        Where somebody else has wrapped on top since, their wrapper stays, and this one is
+        switched off beneath it.
+        """
+        self._on = False
+        if vars(self._class).get(self.wrap.method_name) is self._wrapper:
+            setattr(self._class, self.wrap.method_name, self._original)
+
+    def restore(self) -> bool:
+        """Switch a removed wrap on again if it is still under somebody else's wrapper.
+
+        Returns False when it is not there any more: then a new one has to be installed.
+        """
+        self._on = self._is_in_chain()
+        return self._on
+
+    def _is_in_chain(self) -> bool:
+        link = vars(self._class).get(self.wrap.method_name)
+        for _ in range(_CHAIN_LIMIT):
+            # Who wrapped what `Class.method` gave holds a bound wrapper, and that its parent.
+            if link is self._wrapper or getattr(link, "_self_parent", None) is self._wrapper:
+                return True
+            link = getattr(link, "__wrapped__", None)
+            if link is None:
+                return False
+        return False
