@@ -13,7 +13,7 @@ import warnings
 
 __version__ = "0.1.0"
 
-if sys.version_info >= (3, 10):
+if sys.version_info >= (3, 10):  # noqa: UP036, for installations that did not ask
     from .activation import FixStatus, Status, apply, revert, status
     from .errors import ShimError, ShimWarning
 

@@ -60,8 +60,7 @@ class Status:
         return {
             "version": self.version,
             "fixes": {
-                name: {"state": fix.state, "reason": fix.reason}
-                for name, fix in self.fixes.items()
+                name: {"state": fix.state, "reason": fix.reason} for name, fix in self.fixes.items()
             },
         }
 
@@ -166,7 +165,7 @@ class _Shim:
                 try:
                     complaints += self._install_module(module)
                 except Exception as error:  # A defect of ours must not fail an import either.
-                    complaints.append(self._give_up(error))
+                    complaints += self._give_up(error)
         self._complain(complaints)
 
     def _install_module(self, module: ModuleType) -> list[str]:
@@ -177,12 +176,12 @@ class _Shim:
                 self._status[fix.name] = self._install_fix(fix, module, examination)
         return self._refusals(examination) if is_new else []
 
-    def _give_up(self, error: Exception) -> str:
+    def _give_up(self, error: Exception) -> list[str]:
         reason = f"the shim itself failed with {error!r}. Please report it"
         stopped = [name for name, fix in self._status.items() if fix.state == "pending"]
         for name in stopped:
             self._status[name] = FixStatus(state="refused", reason=reason)
-        return f"not applied: {', '.join(stopped)}. Reason: {reason}."
+        return [f"not applied: {', '.join(stopped)}. Reason: {reason}."] if stopped else []
 
     def _examine(self, module: ModuleType) -> tuple[guard.Examination, bool]:
         folder = Path(module.__file__ or "").parent
@@ -216,9 +215,7 @@ class _Shim:
             _logger.debug("%s: wrapped %s.%s", fix.name, wrap.module, wrap.attribute)
         if modules <= {each.wrap.module for each in installed}:
             return FixStatus(state="applied", reason=f"{guard.DISTRIBUTION} {release.version}")
-        return FixStatus(
-            state="pending", reason="agents.realtime has been imported only in part"
-        )
+        return FixStatus(state="pending", reason="agents.realtime has been imported only in part")
 
     def _refusals(self, examination: guard.Examination) -> list[str]:
         """Return a sentence or two for each refusal, naming all the fixes that it stops."""

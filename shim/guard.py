@@ -67,9 +67,7 @@ def release_table() -> dict[str, Release]:
     assert data is not None, "the release table is part of the package"
     releases: dict[str, Any] = json.loads(data)["releases"]
     return {
-        version: Release(
-            version=version, modules=entry["modules"], fixes=frozenset(entry["fixes"])
-        )
+        version: Release(version=version, modules=entry["modules"], fixes=frozenset(entry["fixes"]))
         for version, entry in releases.items()
     }
 
@@ -141,7 +139,7 @@ def _not_the_sdk(folder: Path, why: str) -> Refusal:
         reason=f"the package `agents` at {folder.parent} is not the OpenAI Agents SDK ({why})",
         remedy=(
             "If it is your own, remove `import shim` or set OPENAI_AGENTS_SHIM=off; otherwise "
-            f"check which `agents` comes first on sys.path."
+            "check which `agents` comes first on sys.path."
         ),
     )
 

@@ -146,10 +146,10 @@ def _pair(known: Sequence[Any], update: Sequence[Any]) -> list[int | None]:
     partners: list[int | None] = [None] * len(update)
     taken: set[int] = set()
     for position, part in enumerate(update):
-        url = _image_url(part)
-        if url and by_url.get(url):
-            partners[position] = by_url[url].popleft()
-            taken.add(partners[position])
+        if (url := _image_url(part)) and by_url.get(url):
+            partner = by_url[url].popleft()
+            partners[position] = partner
+            taken.add(partner)
     for position, part in enumerate(update):
         if _image_url(part):
             continue
@@ -210,7 +210,9 @@ def _as_audio_if_transcribed(known: Any, update: Sequence[Any]) -> list[Any]:
 
 def _is_transcription(part: Any) -> bool:
     """Tell whether the release made this text part; one from the server has its type set."""
-    return _kind(part) == "input_text" and "type" not in getattr(part, "model_fields_set", ("type",))
+    return _kind(part) == "input_text" and "type" not in getattr(
+        part, "model_fields_set", ("type",)
+    )
 
 
 def _with_heard(item: Any, heard: str) -> Any:

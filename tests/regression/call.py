@@ -29,9 +29,12 @@ class RecordingSocket:
 class Call:
     """One conversation: server events go in, history, session events and frames come out."""
 
+    model: Any
+    session: Any
+
     def __init__(self) -> None:
-        self.model: Any = OpenAIRealtimeWebSocketModel()
-        self.session: Any = RealtimeSession(self.model, RealtimeAgent(name="assistant"), None)
+        self.model = OpenAIRealtimeWebSocketModel()
+        self.session = RealtimeSession(self.model, RealtimeAgent(name="assistant"), None)
         self.socket = RecordingSocket()
         self.model._websocket = self.socket
         self.model.add_listener(self.session)

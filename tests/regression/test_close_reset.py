@@ -357,7 +357,7 @@ async def test_2_4_a_close_that_is_cancelled_before_the_teardown(line: Line) -> 
 
 
 class Stubborn(RealtimeModelListener):
-    """Holds the handler of the first event that names something old, whatever cancels it, until released."""
+    """Holds the handler of the first event with an old id, whatever cancels it, until released."""
 
     def __init__(self, line: Line, *, close: bool = False) -> None:
         self._line = line
@@ -421,6 +421,29 @@ async def test_2_5_a_handler_that_closes_the_connection_itself(line: Line) -> No
     await speak_on_the_wire(connection)
     await stubborn.holding.wait()
     await check_nothing_old(line, stubborn)
+
+
+@pytest.mark.asyncio
+@pytest.mark.skipif(not wire.since("0.13.1"), reason="the sequencer came with 0.13.1")
+async def test_2_5_the_end_of_the_old_listener_leaves_the_next_connection_alone(line: Line) -> None:
+    """On its way out a listener task cancels the response.create that wait."""
+    connection = await line.connect()
+    stubborn = Stubborn(line, close=True)
+    line.model.add_listener(stubborn)
+    await speak_on_the_wire(connection)
+    await stubborn.holding.wait()
+
+    connection = await line.connect()
+    line.model.remove_listener(stubborn)
+    await line.receive(wire.response_created("resp_new"))
+    message: Any = {"type": "response.create"}
+    await line.model.send_event(RealtimeModelSendRawMessage(message=message))
+    line.released.set()
+    await stubborn.done.wait()
+    await line.frames(connection)
+    assert line.model._ongoing_response
+    await line.receive(wire.response_done("resp_new"))
+    await connection.wait_for("response.create")
 
 
 @pytest.mark.asyncio

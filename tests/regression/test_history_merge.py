@@ -667,9 +667,7 @@ async def test_3_13_an_update_of_a_tool_call_is_told() -> None:
 
 def test_the_transcription_of_a_known_item_is_left_to_the_release() -> None:
     known = UserMessageItem(item_id="item_1", content=[InputAudio(audio="UklGRg==")])
-    event = RealtimeModelInputAudioTranscriptionCompletedEvent(
-        item_id="item_1", transcript="Hello"
-    )
+    event = RealtimeModelInputAudioTranscriptionCompletedEvent(item_id="item_1", transcript="Hello")
     (item,) = updated([known], event)
     assert (item.content[0].transcript, item.content[0].audio) == ("Hello", "UklGRg==")
     assert item.status == "completed"
