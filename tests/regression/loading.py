@@ -28,3 +28,6 @@ def load(path: str) -> Any:
 
 loopback = load("shim/loopback.py")
 """The loopback Realtime server."""
+
+PATIENCE = 60.0
+"""Seconds to wait for what must come: 0.2.x take long for an event on a busy machine."""

@@ -14,7 +14,7 @@ import wire
 from agents.realtime.model import RealtimeModelListener
 from agents.realtime.model_inputs import RealtimeModelSendInterrupt, RealtimeModelSendRawMessage
 from agents.realtime.openai_realtime import OpenAIRealtimeWebSocketModel
-from loading import loopback
+from loading import PATIENCE, loopback
 
 # What __init__ sets and close() may leave: configuration, and what connect() sets again.
 KEPT = {
@@ -63,7 +63,7 @@ class Line:
         await self.model.connect({**settings, **config})
         connection = await self.server.connection(number)
         # The session's settings, and the tracing that follows session.created.
-        await connection.wait_for("session.update", count=2)
+        await connection.wait_for("session.update", count=2, timeout=PATIENCE)
         return connection
 
     async def receive(self, *events: wire.Event) -> None:
@@ -83,7 +83,7 @@ class Line:
         """The types of all frames that the model has sent on a connection until now."""
         message: Any = {"type": "input_audio_buffer.clear"}
         await self.model.send_event(RealtimeModelSendRawMessage(message=message))
-        await connection.wait_for("input_audio_buffer.clear")
+        await connection.wait_for("input_audio_buffer.clear", timeout=PATIENCE)
         return {frame["type"] for frame in connection.received}
 
 
@@ -443,7 +443,7 @@ async def test_2_5_the_end_of_the_old_listener_leaves_the_next_connection_alone(
     await line.frames(connection)
     assert line.model._ongoing_response
     await line.receive(wire.response_done("resp_new"))
-    await connection.wait_for("response.create")
+    await connection.wait_for("response.create", timeout=PATIENCE)
 
 
 @pytest.mark.asyncio

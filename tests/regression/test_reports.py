@@ -11,7 +11,7 @@ import pytest
 import wire
 from agents import function_tool
 from agents.realtime import RealtimeAgent, RealtimeRunner
-from loading import loopback
+from loading import PATIENCE, loopback
 
 Turn = loopback.Turn
 
@@ -44,7 +44,7 @@ class Application:
                 self._changed.clear()
                 await self._changed.wait()
 
-        await asyncio.wait_for(wait(), timeout=10)
+        await asyncio.wait_for(wait(), timeout=PATIENCE)
 
     def of_type(self, event_type: str) -> list[Any]:
         return [event for event in self.events if event.type == event_type]
@@ -87,7 +87,7 @@ async def test_4597_a_finished_answer_stays_completed(omit: frozenset[str]) -> N
             await application.until("agent_end")
             updates = len(application.of_type("history_updated"))
             await connection.user_speaks("Thank you.")
-            await connection.wait_for("conversation.item.retrieve")
+            await connection.wait_for("conversation.item.retrieve", timeout=PATIENCE)
             # The transcription, and the answer as it was retrieved.
             await application.until("history_updated", count=updates + 2)
             assert not application.errors
@@ -110,14 +110,14 @@ async def test_5068_two_sessions_on_one_runner(hold: int | None) -> None:
 
         async with running(runner, server) as second:
             connection = await server.connection(2)
-            await connection.wait_for("session.update", count=2)
+            await connection.wait_for("session.update", count=2, timeout=PATIENCE)
             await connection.speech_started()
             await connection.user_speaks("Hello?")
             await second.until("history_updated" if wire.GA else "raw_model_event")
             await second.session.interrupt()
             # An answer to everything that was sent before it.
             await second.session.send_audio(b"", commit=False)
-            await connection.wait_for("input_audio_buffer.append")
+            await connection.wait_for("input_audio_buffer.append", timeout=PATIENCE)
             assert connection.errors == []
             assert not second.errors
             assert not second.of_type("audio_interrupted")

@@ -1,0 +1,185 @@
+#!/usr/bin/env -S uv run --script
+
+# /// script
+# dependencies = ["nox>=2025.2.9"]
+# ///
+"""The project's checks. Plain ``nox`` runs what has to pass before a change goes in."""
+
+from __future__ import annotations
+
+import os
+import re
+import shutil
+import sys
+from pathlib import Path
+
+import nox
+
+# For `tools`: nox does not put the folder of the noxfile on the path.
+sys.path.insert(0, str(Path(__file__).resolve().parent))
+
+from tools.interpreters import show_pyenv_versions
+from tools.releases import (
+    REPORTS,
+    TEST_REQUIREMENTS,
+    UserError,
+    default_set,
+    load_table,
+    sdk_arguments,
+    short_set,
+)
+
+CURRENT = f"{sys.version_info.major}.{sys.version_info.minor}"
+PYTHONS = list(dict.fromkeys(["3.10", "3.11", "3.13", CURRENT]))
+# Versions for which every supported release, as of its day, has wheels to install.
+PYTHONS_OF_ALL_RELEASES = ("3.10", "3.11", "3.12", "3.13")
+OLDEST_WRAPT = {"3.13": "1.17.0", "3.14": "1.17.3"}
+UPSTREAM_RELEASES = ("0.2.6", "0.6.8", "0.13.0", "0.19.4", "0.22.0", "0.24.0")
+CHECKED = ("shim", "tests", "tools", "noxfile.py")
+
+try:
+    TABLE = load_table()
+except UserError as error:
+    sys.exit(f"error: {error}")
+NEWEST = list(TABLE)[-1]
+
+
+def default_tests() -> list[str]:
+    """Return the names of the ``tests`` sessions of plain ``nox``.
+
+    The Python version that runs nox has both ends of wrapt's range, the oldest version the oldest
+    wrapt, and the others the newest.
+    """
+    ends = {python: ["newest"] for python in PYTHONS}
+    ends[PYTHONS[0]] = ["oldest"]
+    ends[CURRENT] = ["oldest", "newest"]
+    return [f"tests-{python}(wrapt='{end}')" for python, chosen in ends.items() for end in chosen]
+
+
+def default_regression() -> list[str]:
+    """Return the names of the regression sessions that plain ``nox`` runs.
+
+    The default set runs on the Python version that runs nox, a part of it on the others.
+    """
+    releases = {python: short_set(TABLE) for python in PYTHONS}
+    # A Python version newer than those runs only what has wheels for it.
+    releases[CURRENT] = default_set(TABLE) if CURRENT in PYTHONS_OF_ALL_RELEASES else [NEWEST]
+    return [
+        f"regression-{python}(release='{release}')"
+        for python, chosen in releases.items()
+        for release in chosen
+    ]
+
+
+show_pyenv_versions(PYTHONS)
+# The sessions start hundreds of processes that import the SDK; compiling it takes half their time.
+os.environ.pop("PYTHONDONTWRITEBYTECODE", None)
+nox.needs_version = ">=2025.2.9"
+nox.options.default_venv_backend = "uv|virtualenv"
+nox.options.sessions = ["lint", "types", *default_tests(), *default_regression()]
+# A Python version that the machine lacks is skipped, with a message, under CI as well.
+nox.options.error_on_missing_interpreters = False
+nox.options.download_python = "never"
+
+
+def uv_install(session: nox.Session, *arguments: str) -> None:
+    """Run ``uv pip install`` for the session's environment, whichever tool made that."""
+    if session.venv_backend == "uv":
+        session.install(*arguments)
+        return
+    if shutil.which("uv", path=session.bin) is None:
+        session.install("uv")
+    session.run("python", "-m", "uv", "pip", "install", "--quiet", *arguments)
+
+
+def install_release(session: nox.Session, release: str, *requirements: str) -> None:
+    """Install a release with the dependencies of its day, and then what else is needed.
+
+    The requirements are resolved on their own, so that they leave the release's dependencies as
+    they are.
+    """
+    uv_install(session, *sdk_arguments(release, TABLE[release]))
+    uv_install(session, *requirements)
+    uv_install(session, "--no-deps", "--editable", ".")
+
+
+def label(session: nox.Session) -> str:
+    """Return the session's name as the first part of a file name that no other session uses."""
+    return re.sub(r"[^\w.]+", "-", session.name).strip("-")
+
+
+@nox.session
+def demo(session: nox.Session) -> None:
+    """Show both upstream reports and a conversation, bare and shimmed, on the newest release."""
+    install_release(session, NEWEST, *TEST_REQUIREMENTS)
+    session.run("python", "-m", "shim", "demo", *session.posargs)
+
+
+@nox.session
+def lint(session: nox.Session) -> None:
+    """Check style and format with ruff."""
+    session.install("ruff")
+    session.run("ruff", "check", *session.posargs)
+    session.run("ruff", "format", "--check")
+
+
+@nox.session
+def types(session: nox.Session) -> None:
+    """Check the types of everything with mypy, strictly."""
+    install_release(session, NEWEST, *TEST_REQUIREMENTS, "mypy", "nox", "rich", "tomli")
+    session.run("mypy", "--strict", *(session.posargs or CHECKED))
+
+
+@nox.session(python=PYTHONS)
+@nox.parametrize("wrapt", ["oldest", "newest"])
+def tests(session: nox.Session, wrapt: str) -> None:
+    """Run the shim's own tests with the oldest and the newest wrapt that it allows."""
+    oldest = OLDEST_WRAPT.get(str(session.python), "1.16.0")
+    version = f"wrapt=={oldest}" if wrapt == "oldest" else "wrapt>=2,<3"
+    install_release(session, NEWEST, *TEST_REQUIREMENTS, "pytest-xdist", version)
+    report = f"--junitxml={REPORTS / label(session)}.xml"
+    # Most of these tests wait for a child process that imports the SDK.
+    spread = ["-n", "auto", "--maxprocesses", "4"]
+    arguments = ["--ignore", "tests/regression", "-p", "no:cacheprovider", *spread, report]
+    session.run("python", "-m", "pytest", "tests", *arguments, *session.posargs)
+
+
+@nox.session(python=PYTHONS)
+@nox.parametrize("release", list(TABLE))
+def regression(session: nox.Session, release: str) -> None:
+    """Run the regression suite on a release, bare and shimmed, with the dependencies of its day."""
+    install_release(session, release, *TEST_REQUIREMENTS)
+    arguments = ["--reports", str(REPORTS), "--label", label(session)]
+    session.run("python", "-m", "tools.suite", *arguments, "--", *session.posargs)
+
+
+@nox.session
+@nox.parametrize("release", UPSTREAM_RELEASES)
+def upstream(session: nox.Session, release: str) -> None:
+    """Run upstream's own Realtime tests of a release, without and with the shim."""
+    session.install("pip", "packaging", "tomli")
+    requirements = Path(session.create_tmp()) / "requirements.txt"
+    tool = ("python", "-m", "tools.upstream", release)
+    session.run(*tool, "--requirements", str(requirements))
+    uv_install(session, *sdk_arguments(release, TABLE[release]), "-r", str(requirements))
+    uv_install(session, "wrapt>=1.16,<3")
+    uv_install(session, "--no-deps", "--editable", ".")
+    session.run(*tool)
+
+
+@nox.session
+def matrix(session: nox.Session) -> None:
+    """Run the regression suite on every release, bare and shimmed (options: ``-- --help``)."""
+    session.install("uv", "rich")
+    session.run("python", "-m", "tools.matrix", *session.posargs)
+
+
+@nox.session
+def table(session: nox.Session) -> None:
+    """Make shim/releases.json from the published wheels; ``-- --check``, ``-- --add``."""
+    session.install("pip", "tomli", "uv", "wrapt>=1.16,<3")
+    session.run("python", "-m", "tools.release_table", *session.posargs)
+
+
+if __name__ == "__main__":
+    nox.main()

@@ -1,0 +1,1 @@
+"""Maintenance tools of the project, started by the sessions of ``noxfile.py``."""

@@ -1,0 +1,270 @@
+"""Run the regression suite on every release, bare and shimmed, and write a table of results."""
+
+from __future__ import annotations
+
+import argparse
+import json
+import os
+import subprocess
+import sys
+import tempfile
+import time
+from collections import Counter
+from collections.abc import Iterable, Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor, as_completed
+from dataclasses import dataclass
+from pathlib import Path
+
+from rich.console import Console
+from rich.markup import escape
+
+from tools.record import FAILING, Record, build_record, contradictions, dump_record
+from tools.releases import (
+    CACHE,
+    FIXES,
+    RECORD,
+    ROOT,
+    TEST_REQUIREMENTS,
+    Release,
+    UserError,
+    load_table,
+    sdk_arguments,
+    select,
+)
+from tools.suite import SuiteRun, run_suite
+
+TABLE = ROOT / "docs" / "matrix.md"
+_OUTPUT_LINES = 40
+
+_HEADER = """\
+# Every release, bare and shimmed
+
+Written by `nox -s matrix`; do not edit. Each release ran `tests/regression` on its own, as
+published, and under the shim, with the dependencies of its day. "3 of 14 fail" means that 3 of
+the 14 tests of that fix that apply to the release fail. Which ones these are is recorded in
+`tests/regression/bare.json`.
+"""
+
+
+@dataclass(frozen=True)
+class Result:
+    """The two runs of the suite on one release, and how long all of it took (seconds)."""
+
+    release: str
+    python: str
+    bare: SuiteRun
+    shimmed: SuiteRun
+    seconds: float
+    problems: tuple[str, ...]
+
+
+def install(name: str, release: Release, *, folder: Path, python: str) -> Path:
+    """Make an environment with the release of its day and the project; return its interpreter.
+
+    Raises UserError with the installer's words if that fails.
+    """
+    _uv("venv", "--python", python, str(folder))
+    interpreter = folder / ("Scripts/python.exe" if os.name == "nt" else "bin/python")
+    target = ("pip", "install", "--python", str(interpreter))
+    _uv(*target, *sdk_arguments(name, release))
+    _uv(*target, *TEST_REQUIREMENTS)
+    _uv(*target, "--no-deps", "--editable", str(ROOT))
+    return interpreter
+
+
+def _uv(*arguments: str) -> None:
+    """Run uv; raises UserError with its words if it fails."""
+    command = [sys.executable, "-m", "uv", "--quiet", *arguments]
+    run = subprocess.run(command, capture_output=True, text=True, check=False)
+    if run.returncode:
+        raise UserError(f"uv {arguments[0]} failed:\n{run.stderr.strip()}")
+
+
+def run_release(
+    name: str, release: Release, *, python: str, record: Record | None, order: Sequence[str]
+) -> Result:
+    """Install a release, run the suite on it both ways, and say what is wrong with the results.
+
+    Without a record, nothing is held against the bare run.
+    """
+    started = time.monotonic()
+    with tempfile.TemporaryDirectory(dir=CACHE, ignore_cleanup_errors=True) as folder:
+        try:
+            interpreter = install(name, release, folder=Path(folder) / "venv", python=python)
+        except UserError as error:
+            bare, shimmed = (SuiteRun(mode, 1, str(error)) for mode in ("recording", "shimmed"))
+        else:
+            bare = run_suite("recording", python=interpreter)
+            shimmed = run_suite("shimmed", python=interpreter)
+    seconds = time.monotonic() - started
+    problems = _problems(name, bare, shimmed, record=record, order=order)
+    return Result(name, python, bare, shimmed, seconds, tuple(problems))
+
+
+def _problems(
+    name: str, bare: SuiteRun, shimmed: SuiteRun, *, record: Record | None, order: Sequence[str]
+) -> list[str]:
+    """Return what is wrong with the two runs on a release, in one line each."""
+    problems = []
+    # pytest's exit code is 1 where tests fail; anything above means that not all of them ran.
+    if not bare.outcomes or bare.exit_code > 1:
+        problems.append(f"the bare run broke off (exit code {bare.exit_code})\n{_tail(bare)}")
+    elif record is not None:
+        problems += [f"bare: {line}" for line in contradictions(record, name, bare.outcomes, order)]
+    failing = [test for test, outcome in shimmed.outcomes.items() if outcome in FAILING]
+    problems += [f"shimmed: {test} fails" for test in failing]
+    if shimmed.exit_code or not shimmed.outcomes:
+        problems.append(f"the shimmed run has exit code {shimmed.exit_code}\n{_tail(shimmed)}")
+    return problems
+
+
+def _tail(run: SuiteRun) -> str:
+    """Return the last lines of a run's output."""
+    return "\n".join(run.output.rstrip().splitlines()[-_OUTPUT_LINES:])
+
+
+def group_of(test: str) -> str:
+    """Return the fix that a test belongs to by the name of its file, ``other`` if to none."""
+    file = test.partition("::")[0]
+    return next((fix for fix in FIXES if file == f"test_{fix.replace('-', '_')}.py"), "other")
+
+
+def counts(run: SuiteRun, group: str) -> tuple[int, int]:
+    """Return how many tests of a group failed, and how many ran; skipped ones did not."""
+    found = Counter(
+        "failing" if outcome in FAILING else "ran"
+        for test, outcome in run.outcomes.items()
+        if outcome != "skipped" and group_of(test) == group
+    )
+    return found["failing"], found.total()
+
+
+def cell(run: SuiteRun, group: str) -> str:
+    """Return the table's words for a group of tests in one run."""
+    failing, ran = counts(run, group)
+    if not ran:
+        return "did not run" if not run.outcomes else "-"
+    return f"{failing} of {ran} fail" if failing else f"{ran} pass"
+
+
+def make_table(results: Sequence[Result]) -> str:
+    """Return the results as a Markdown document, one row per release."""
+    tests = {
+        test for result in results for test in (*result.bare.outcomes, *result.shimmed.outcomes)
+    }
+    groups = [*FIXES, *(["other"] if any(group_of(test) == "other" for test in tests) else [])]
+    titles = ["release", "Python"]
+    titles += [f"{group}: {side}" for group in groups for side in ("bare", "shimmed")]
+    rows = [titles, ["---"] * len(titles)]
+    for result in results:
+        row = [result.release, result.python]
+        row += [cell(run, group) for group in groups for run in (result.bare, result.shimmed)]
+        rows.append(row)
+    return _HEADER + "\n" + "".join(f"| {' | '.join(row)} |\n" for row in rows)
+
+
+def progress_line(result: Result, *, done: int, total: int) -> str:
+    """Return the line that is printed when a release is done, with rich's markup."""
+    sides = []
+    for name, run in (("bare", result.bare), ("shimmed", result.shimmed)):
+        failing = sum(outcome in FAILING for outcome in run.outcomes.values())
+        passed = sum(outcome == "passed" for outcome in run.outcomes.values())
+        sides.append(f"{name} {passed} passed, {failing} failed")
+    mark = "[red]not as it should be[/red]" if result.problems else "[green]ok[/green]"
+    words = escape(f"[{done:3}/{total}] {result.release:7} {'; '.join(sides)}")
+    return f"{words}; {result.seconds:.0f} s  {mark}"
+
+
+def run_all(
+    names: Iterable[str],
+    table: Mapping[str, Release],
+    *,
+    python: str,
+    jobs: int,
+    record: Record | None,
+    console: Console,
+) -> list[Result]:
+    """Run all named releases, ``jobs`` at a time; return the results in the table's order."""
+    order = list(table)
+    results: dict[str, Result] = {}
+    with ThreadPoolExecutor(jobs) as pool:
+        futures = [
+            pool.submit(run_release, name, table[name], python=python, record=record, order=order)
+            for name in names
+        ]
+        for future in as_completed(futures):
+            result = future.result()
+            results[result.release] = result
+            console.print(progress_line(result, done=len(results), total=len(futures)))
+            for problem in result.problems:
+                console.print(f"    {problem}", markup=False, highlight=False)
+    return [results[name] for name in order if name in results]
+
+
+def _record_results(results: Sequence[Result], order: Sequence[str]) -> None:
+    """Rewrite the record from the bare runs. Raises UserError if one of them broke off."""
+    broken = [result.release for result in results if not _is_complete(result.bare)]
+    if broken:
+        raise UserError(f"nothing recorded: the bare run broke off on {', '.join(broken)}")
+    runs = {result.release: result.bare.outcomes for result in results}
+    RECORD.write_text(dump_record(build_record(runs, order, _load_record())), encoding="utf-8")
+
+
+def _is_complete(run: SuiteRun) -> bool:
+    return bool(run.outcomes) and run.exit_code in (0, 1)
+
+
+def _load_record() -> Record | None:
+    return dict(json.loads(RECORD.read_text(encoding="utf-8"))) if RECORD.exists() else None
+
+
+def _jobs(value: str) -> int:
+    jobs = int(value)
+    if jobs < 1:
+        raise argparse.ArgumentTypeError("at least one job is needed")
+    return jobs
+
+
+def _parser() -> argparse.ArgumentParser:
+    parser = argparse.ArgumentParser(prog="nox -s matrix --", description=__doc__)
+    parser.add_argument("--python", default="3.11", help="Python version (default: %(default)s)")
+    parser.add_argument(
+        "--releases", help="such as 0.2.0-0.3.1,0.24.0, or the word default (default: all)"
+    )
+    parser.add_argument(
+        "--record", action="store_true", help="rewrite tests/regression/bare.json from this run"
+    )
+    parser.add_argument(
+        "--jobs", type=_jobs, default=os.cpu_count() or 1, help="releases at once (default: CPUs)"
+    )
+    return parser
+
+
+def main(arguments: list[str] | None = None) -> int:
+    """Run the matrix; return 1 if a shimmed test failed or a bare one was not as recorded."""
+    options = _parser().parse_args(arguments)
+    console = Console(soft_wrap=True)
+    try:
+        table = load_table()
+        names = select(table, options.releases)
+        record = None if options.record else _load_record() or {}
+        CACHE.mkdir(exist_ok=True)
+        results = run_all(
+            names, table, python=options.python, jobs=options.jobs, record=record, console=console
+        )
+        if options.record:
+            _record_results(results, list(table))
+    except UserError as error:
+        print(f"error: {error}", file=sys.stderr)
+        return 1
+    if len(names) == len(table):
+        TABLE.parent.mkdir(exist_ok=True)
+        TABLE.write_text(make_table(results), encoding="utf-8")
+        console.print(f"table written to {TABLE.relative_to(ROOT)}")
+    bad = [result.release for result in results if result.problems]
+    console.print(f"{len(results) - len(bad)} of {len(results)} releases as they should be")
+    return int(bool(bad))
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,200 @@
+"""Make ``shim/releases.json`` from the published wheels, or check it against them."""
+
+from __future__ import annotations
+
+import argparse
+import ast
+import email
+import hashlib
+import json
+import subprocess
+import sys
+import tempfile
+import zipfile
+from collections.abc import Iterable, Mapping
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+from typing import Any
+
+from shim.activation import FIXES as SHIM_FIXES
+from shim.activation import MODULES
+from shim.wraps import Wrap, release_key
+from tools.published import find_release
+from tools.record import Record, recorded_failures
+from tools.releases import CACHE, FIXES, PACKAGE, RECORD, TABLE, Release, UserError, load_table
+
+# A method that two fixes wrap counts once.
+WRAPPED = tuple({wrap.attribute: wrap for fix in SHIM_FIXES for wrap in fix.wraps}.values())
+_DIGEST_LENGTH = 16
+_DOWNLOADS_AT_ONCE = 4
+
+
+def fetch_wheel(name: str, release: Release, *, cache: Path) -> Path:
+    """Return the release's published wheel, downloaded unless the cache has it.
+
+    Raises UserError if it cannot be had, or is not the file that the table names by its hash.
+    """
+    pattern = f"openai_agents-{name}-*.whl"
+    wheel = next(iter(sorted(cache.glob(pattern))), None)
+    if wheel is None:
+        wheel = _download(name, cache=cache, pattern=pattern)
+    found, expected = _sha256(wheel.read_bytes()), release["wheel_sha256"]
+    if found != expected:
+        raise UserError(
+            f"the wheel of {PACKAGE} {name} has sha256 {found}, the release table says {expected}"
+        )
+    return wheel
+
+
+def _download(name: str, *, cache: Path, pattern: str) -> Path:
+    """Download a wheel with pip into the cache and return its path there."""
+    with tempfile.TemporaryDirectory(dir=cache) as folder:
+        command = [sys.executable, "-m", "pip", "download", "--quiet", "--no-deps"]
+        command += ["--only-binary", ":all:", "--dest", folder, f"{PACKAGE}=={name}"]
+        run = subprocess.run(command, capture_output=True, text=True, check=False)
+        wheel = next(Path(folder).glob(pattern), None)
+        if run.returncode or wheel is None:
+            raise UserError(f"cannot download {PACKAGE} {name}:\n{run.stderr.strip()}")
+        return wheel.replace(cache / wheel.name)
+
+
+def module_sources(wheel: Path) -> dict[str, bytes]:
+    """Return the source of each wrapped module, by module name, as the wheel holds it."""
+    with zipfile.ZipFile(wheel) as archive:
+        return {module: archive.read(f"{module.replace('.', '/')}.py") for module in MODULES}
+
+
+def requires_python(wheel: Path) -> str:
+    """Return the Python versions that a wheel is for, from its metadata."""
+    with zipfile.ZipFile(wheel) as archive:
+        name = next(name for name in archive.namelist() if name.endswith(".dist-info/METADATA"))
+        metadata = email.message_from_bytes(archive.read(name))
+    return str(metadata["Requires-Python"])
+
+
+def function_digest(
+    name: str, sources: Mapping[str, bytes], wrapped_functions: Iterable[Wrap] = WRAPPED
+) -> str:
+    """Return a short sha256 over the syntax of the wrapped functions that a release has.
+
+    Comments and layout do not count, nor does the Python version that computes it.
+    """
+    trees = {module: ast.parse(source) for module, source in sources.items()}
+    lines = []
+    for wrapped in wrapped_functions:
+        if not wrapped.applies_to(name):
+            continue
+        node = _find(trees[wrapped.module], wrapped.attribute)
+        if node is not None:
+            lines.append(f"{wrapped.module}:{wrapped.attribute} {_canonical(node)}")
+    return _sha256("\n".join(lines).encode())[:_DIGEST_LENGTH]
+
+
+def _find(tree: ast.Module, attribute: str) -> ast.AST | None:
+    """Return the definition that a dotted attribute names, if the module has it."""
+    node: ast.AST = tree
+    for part in attribute.split("."):
+        found = [child for child in getattr(node, "body", []) if getattr(child, "name", "") == part]
+        if not found:
+            return None
+        node = found[-1]
+    return node
+
+
+def _canonical(value: object) -> str:
+    """Return a syntax tree as text; unlike ``ast.dump``'s, the same on every Python version."""
+    if isinstance(value, ast.AST):
+        # Newer versions of Python have more fields; they are empty in code written for older ones.
+        fields = [
+            (name, field) for name, field in ast.iter_fields(value) if field not in (None, [])
+        ]
+        return f"{type(value).__name__}({','.join(f'{k}={_canonical(v)}' for k, v in fields)})"
+    if isinstance(value, list):
+        return f"[{','.join(_canonical(item) for item in value)}]"
+    return repr(value)
+
+
+def needed_fixes(name: str, record: Record | None, order: list[str]) -> list[str]:
+    """Return the fixes of which a regression test is recorded as failing on the bare release.
+
+    Without a record every fix counts as needed.
+    """
+    if record is None:
+        return list(FIXES)
+    files = {test.partition("::")[0] for test in recorded_failures(record, name, order)}
+    return [fix for fix in FIXES if f"test_{fix.replace('-', '_')}.py" in files]
+
+
+def describe(name: str, release: Release, *, cache: Path) -> Release:
+    """Return the table's entry for a release, from its published wheel; fixes excluded."""
+    wheel = fetch_wheel(name, release, cache=cache)
+    sources = module_sources(wheel)
+    return {
+        "uploaded": release["uploaded"],
+        "requires_python": requires_python(wheel),
+        "wheel_sha256": release["wheel_sha256"],
+        "modules": {module: _sha256(source) for module, source in sources.items()},
+        "functions": function_digest(name, sources),
+    }
+
+
+def make_table(table: Mapping[str, Release], record: Record | None) -> dict[str, Any]:
+    """Return the whole table, oldest release first, as the wheels and the record give it."""
+    order = sorted(table, key=release_key)
+    cache = CACHE / "wheels"
+    cache.mkdir(parents=True, exist_ok=True)
+    with ThreadPoolExecutor(_DOWNLOADS_AT_ONCE) as pool:
+        entries = list(pool.map(lambda name: describe(name, table[name], cache=cache), order))
+    for name, entry in zip(order, entries, strict=True):
+        entry["fixes"] = needed_fixes(name, record, order)
+    return {"package": PACKAGE, "releases": dict(zip(order, entries, strict=True))}
+
+
+def differences(committed: Mapping[str, Release], made: Mapping[str, Release]) -> list[str]:
+    """Say, in one line each, which fields of the committed table are not what the wheels give."""
+    return [
+        f"{name}: {field} is {committed.get(name, {}).get(field)!r}, should be {value!r}"
+        for name, entry in made.items()
+        for field, value in entry.items()
+        if committed.get(name, {}).get(field) != value
+    ]
+
+
+def _sha256(data: bytes) -> str:
+    return hashlib.sha256(data).hexdigest()
+
+
+def _load_record(path: Path) -> Record | None:
+    """Return the record of bare failures, or None as long as there is none."""
+    return dict(json.loads(path.read_text(encoding="utf-8"))) if path.exists() else None
+
+
+def main(arguments: list[str] | None = None) -> int:
+    """Write or check the table; return the exit code."""
+    parser = argparse.ArgumentParser(prog="nox -s table --", description=__doc__)
+    parser.add_argument("--check", action="store_true", help="change nothing, report differences")
+    parser.add_argument("--add", metavar="RELEASE", help="take in a release that has come out")
+    options = parser.parse_args(arguments)
+    try:
+        committed = load_table()
+        added = {options.add: find_release(options.add)} if options.add else {}
+        made = make_table({**added, **committed}, _load_record(RECORD))
+    except UserError as error:
+        print(f"error: {error}", file=sys.stderr)
+        return 1
+    text = json.dumps(made, indent=2) + "\n"
+    if text == TABLE.read_text(encoding="utf-8"):
+        print(f"shim/releases.json is what the {len(committed)} wheels give")
+        return 0
+    lines = differences(committed, made["releases"]) or ["order or layout of the file"]
+    if options.check:
+        print("shim/releases.json is not what the published wheels give; run nox -s table:")
+        print("\n".join(lines))
+        return 1
+    TABLE.write_text(text, encoding="utf-8")
+    print(f"shim/releases.json rewritten, {len(lines)} differences")
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

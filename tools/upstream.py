@@ -1,0 +1,156 @@
+"""Run upstream's own Realtime tests, from a release's sdist, without and with the shim."""
+
+from __future__ import annotations
+
+import argparse
+import os
+import hashlib
+import subprocess
+import sys
+import tarfile
+import tempfile
+from collections import Counter
+from collections.abc import Mapping
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+
+import tomli
+from packaging.requirements import Requirement
+
+from tools.junit import outcomes
+from tools.releases import CACHE, Release, UserError, load_table
+
+# Those of upstream's development dependencies that its Realtime tests need.
+_TEST_DEPENDENCIES = {
+    "fastapi",
+    "inline-snapshot",
+    "pytest",
+    "pytest-asyncio",
+    "pytest-mock",
+    "twilio",
+}
+# What upstream has by way of other development dependencies, and its tests import.
+_INDIRECT_DEPENDENCIES = ("httpx", "python-multipart")
+
+
+def fetch_sdist(name: str, release: Release, *, cache: Path = CACHE / "sdists") -> Path:
+    """Return the folder of a release's unpacked sdist, downloaded unless the cache has it.
+
+    Raises UserError if it cannot be had, or its modules are not those of the wheel.
+    """
+    folder = cache / f"openai_agents-{name}"
+    if not folder.exists():
+        cache.mkdir(parents=True, exist_ok=True)
+        _download(name, cache=cache)
+    for module, expected in release["modules"].items():
+        source = folder / "src" / f"{module.replace('.', '/')}.py"
+        if hashlib.sha256(source.read_bytes()).hexdigest() != expected:
+            raise UserError(f"{module} in the sdist of {name} is not the one in the release table")
+    return folder
+
+
+def _download(name: str, *, cache: Path) -> None:
+    """Download an sdist with pip and unpack it in the cache."""
+    with tempfile.TemporaryDirectory(dir=cache) as scratch:
+        command = [sys.executable, "-m", "pip", "download", "--quiet", "--no-deps"]
+        command += ["--no-binary", "openai-agents", "--dest", scratch, f"openai-agents=={name}"]
+        run = subprocess.run(command, capture_output=True, text=True, check=False)
+        archive = next(Path(scratch).glob("*.tar.gz"), None)
+        if run.returncode or archive is None:
+            raise UserError(f"cannot download the sdist of {name}:\n{run.stderr.strip()}")
+        with tarfile.open(archive) as tar:
+            tar.extractall(scratch, filter="data")
+        (Path(scratch) / f"openai_agents-{name}").replace(cache / f"openai_agents-{name}")
+
+
+def test_requirements(sdist: Path) -> list[str]:
+    """Return what upstream's tests need, as its own development dependencies ask for it."""
+    project = tomli.loads((sdist / "pyproject.toml").read_text(encoding="utf-8"))
+    entries = [Requirement(entry) for entry in project["dependency-groups"]["dev"]]
+    direct = [str(entry) for entry in entries if entry.name in _TEST_DEPENDENCIES]
+    return [*direct, *_INDIRECT_DEPENDENCIES]
+
+
+def run_tests(sdist: Path, *, shimmed: bool) -> tuple[dict[str, str], str]:
+    """Run the sdist's ``tests/realtime`` with its own configuration; return outcomes and output.
+
+    They test the sdist's own source: some look for its path in tracebacks. It has the bytes of the
+    wheel, so the shim accepts it, and under ``strict`` nothing passes if it does not.
+    """
+    with tempfile.TemporaryDirectory() as scratch:
+        report = Path(scratch) / "report.xml"
+        command = [sys.executable, "-m", "pytest", "tests/realtime", "-p", "no:cacheprovider"]
+        command += ["--continue-on-collection-errors"]
+        command += [f"--junitxml={report}", *(["-p", "shim"] if shimmed else [])]
+        run = subprocess.run(
+            command,
+            cwd=sdist,
+            env={**os.environ, "PYTHONPATH": "src", "OPENAI_AGENTS_SHIM": "strict"},
+            stdin=subprocess.DEVNULL,
+            capture_output=True,
+            text=True,
+            check=False,
+        )
+        found = outcomes(report) if report.exists() else {}
+    return found, f"{run.stdout}\n{run.stderr}"
+
+
+def lost_tests(without: Mapping[str, str], shimmed: Mapping[str, str]) -> list[str]:
+    """Return the tests that pass without the shim and do not pass with it."""
+    return sorted(
+        test
+        for test, outcome in without.items()
+        if outcome == "passed" and shimmed.get(test) != "passed"
+    )
+
+
+def _words(found: Mapping[str, str]) -> str:
+    """Return the numbers of a run in words."""
+    number = Counter(found.values())
+    words = f"{number['passed']} passed, {number['failed']} failed, {number['error']} errors"
+    return f"{words}, {number['skipped']} skipped"
+
+
+def compare(name: str, sdist: Path) -> int:
+    """Run the tests both ways and print the numbers; return 1 if a test was lost or none ran."""
+    with ThreadPoolExecutor() as pool:
+        pending = [pool.submit(run_tests, sdist, shimmed=shimmed) for shimmed in (False, True)]
+        (without, without_output), (shimmed, shimmed_output) = (run.result() for run in pending)
+    print(f"{name} without the shim: {_words(without)}")
+    print(f"{name} with the shim:    {_words(shimmed)}")
+    lost = lost_tests(without, shimmed)
+    for test in lost:
+        print(f"lost with the shim: {test}")
+    if not any(outcome == "passed" for outcome in without.values()):
+        print(f"no test passed without the shim:\n{without_output}")
+        return 1
+    if lost:
+        print(shimmed_output)
+    return int(bool(lost))
+
+
+def main(arguments: list[str] | None = None) -> int:
+    """Prepare or run the comparison for one release; return the exit code."""
+    parser = argparse.ArgumentParser(prog="python -m tools.upstream", description=__doc__)
+    parser.add_argument("release", help="such as 0.6.8")
+    parser.add_argument(
+        "--requirements", type=Path, help="only write what the tests need, into this file"
+    )
+    options = parser.parse_args(arguments)
+    try:
+        table = load_table()
+        if options.release not in table:
+            raise UserError(f"no supported release: {options.release}")
+        sdist = fetch_sdist(options.release, table[options.release])
+        if options.requirements is not None:
+            text = "\n".join([*test_requirements(sdist), ""])
+            options.requirements.write_text(text, encoding="utf-8")
+            return 0
+        return compare(options.release, sdist)
+    except UserError as error:
+        print(f"error: {error}", file=sys.stderr)
+        return 1
+
+
+if __name__ == "__main__":
+    sys.exit(main())
