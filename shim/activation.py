@@ -73,6 +73,10 @@ class _Settings:
 
 
 _PENDING = FixStatus(state="pending", reason="agents.realtime has not been imported yet")
+_MISSING = FixStatus(
+    state="pending",
+    reason="the wrappers are not found on the classes any more; shim.apply() puts them on again",
+)
 _REVERTED = FixStatus(state="reverted", reason="taken off by shim.revert()")
 
 
@@ -92,6 +96,10 @@ class _Shim:
 
     def status(self) -> Status:
         with self._lock:
+            for name, fix_status in self._status.items():
+                in_place = all(each.is_in_place() for each in self._installed[name])
+                if fix_status.state == "applied" and not in_place:
+                    self._status[name] = _MISSING
             return Status(version=guard.installed_version(), fixes=dict(self._status))
 
     def apply(self) -> Status:
@@ -104,9 +112,9 @@ class _Shim:
                     self._status[fix.name] = self._initial_status(fix)
             hook = self._active and not self._hooked
             self._hooked = self._hooked or hook
-        self._complain(self._settings.problems)
         if hook:
             self._register_hooks()
+        self._complain(self._settings.problems)
         self._apply_to_imported()
         return self.status()
 
@@ -141,8 +149,17 @@ class _Shim:
 
     def _on_import(self, module: ModuleType) -> None:
         """Install what goes into a module whose import has just ended; called by wrapt."""
-        if self._registering_thread != threading.get_ident():
-            self._install([module])
+        if self._registering_thread == threading.get_ident():
+            return
+        try:
+            self._install(imported=module)
+        except ShimError:
+            # The import fails, and may be tried again: wrapt calls a hook once, and keeps one
+            # only for a module that is not imported yet.
+            self._examinations.clear()
+            sys.modules.pop(module.__name__, None)
+            wrapt.register_post_import_hook(self._on_import, module.__name__)
+            raise
 
     def _apply_to_imported(self) -> None:
         """Install what goes into modules that were imported before the hooks were there."""
@@ -155,15 +172,24 @@ class _Shim:
         except Exception:
             # Whoever imports it gets the error; there is nothing to wrap.
             return
-        modules = [sys.modules[name] for name in MODULES if name in sys.modules]
-        self._install([module for module in modules if not _is_partial(module)])
+        self._install()
 
-    def _install(self, modules: Iterable[ModuleType]) -> None:
+    def _install(self, *, imported: ModuleType | None = None) -> None:
+        """Install what goes into the modules that are there, ``imported`` having just ended.
+
+        All of them, because wrapt calls no hook for one that was in the middle of its import
+        when the hooks were registered.
+        """
         complaints: list[str] = []
         with self._lock:
-            for module in modules if self._active else ():
+            for name in MODULES if self._active else ():
                 try:
-                    complaints += self._install_module(module)
+                    module = sys.modules.get(name)
+                    # Some put other things into sys.modules.
+                    if isinstance(module, ModuleType) and (
+                        module is imported or not _is_partial(module)
+                    ):
+                        complaints += self._install_module(module)
                 except Exception as error:  # A defect of ours must not fail an import either.
                     complaints += self._give_up(error)
         self._complain(complaints)
@@ -184,7 +210,7 @@ class _Shim:
         return [f"not applied: {', '.join(stopped)}. Reason: {reason}."] if stopped else []
 
     def _examine(self, module: ModuleType) -> tuple[guard.Examination, bool]:
-        folder = Path(module.__file__ or "").parent
+        folder = Path(getattr(module, "__file__", None) or "").parent
         is_new = folder not in self._examinations
         if is_new:
             self._examinations[folder] = guard.examine(folder, table=guard.release_table())

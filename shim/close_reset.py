@@ -11,7 +11,6 @@ from __future__ import annotations
 
 import asyncio
 import logging
-import sys
 from collections.abc import Callable
 from typing import Any
 from weakref import WeakSet
@@ -58,9 +57,9 @@ async def _close(
     finally:
         # Anything else is the websocket of a connection that was opened meanwhile.
         if model._websocket is None or model._websocket is websocket:
-            _detach(model)
             if listener is not None:
                 _retired.add(listener)
+            _detach(model)
             _forget_connection(model)
 
 
@@ -70,11 +69,16 @@ def _detach(model: Any) -> None:
         model._websocket_task.cancel()
         model._websocket_task = None
     model._websocket = None
+    # Whatever was asked for during the teardown waits for a response of the old connection.
+    for task in getattr(model, "_response_create_tasks", ()):
+        if task is not asyncio.current_task():
+            task.cancel()
 
 
 def _forget_connection(model: Any) -> None:
-    """Give the model the connection state of a new one; never raises."""
-    new = vars(getattr(sys.modules[_OPENAI_REALTIME], _MODEL)())
+    """Give the model the connection state of a new one."""
+    # Not of type(model)(): a subclass may ask for arguments.
+    new = vars(next(each for each in type(model).__mro__ if each.__name__ == _MODEL)())
     for name in _CONNECTION_STATE:
         if name in new:
             setattr(model, name, new[name])
@@ -102,8 +106,8 @@ async def _emit_event(
 ) -> Any:
     """Stop a handler of a closed connection whose listener swallowed the cancellation.
 
-    It would go on to write the old ids to the model and to send them on the new connection.
-    Every handler comes by here, and nowhere else can a cancellation be swallowed.
+    It would go on to write the old ids to the model and to send them on the next connection.
+    Only a listener, which is called from here, can swallow a cancellation.
     """
     _stop_if_retired()
     result = await wrapped(*args, **kwargs)
@@ -125,6 +129,17 @@ def _stop_if_retired() -> None:
 
 
 async def _send_raw_message(
+    wrapped: Callable[..., Any], model: Any, args: tuple[Any, ...], kwargs: dict[str, Any]
+) -> Any:
+    """Keep what an old listener still wants to send off the next connection.
+
+    Up to 0.4.0 tools run in the listener's task.
+    """
+    _stop_if_retired()
+    return await wrapped(*args, **kwargs)
+
+
+async def _send_raw_message_with_id(
     wrapped: Callable[..., Any], model: Any, args: tuple[Any, ...], kwargs: dict[str, Any]
 ) -> Any:
     """Drop the conversation.item.retrieve that 0.2.0 sends while there is no current item."""
@@ -157,6 +172,11 @@ FIX = Fix(
             module=_OPENAI_REALTIME,
             attribute=f"{_MODEL}._send_raw_message",
             wrapper=_send_raw_message,
+        ),
+        Wrap(
+            module=_OPENAI_REALTIME,
+            attribute=f"{_MODEL}._send_raw_message",
+            wrapper=_send_raw_message_with_id,
             last="0.2.0",
         ),
     ),

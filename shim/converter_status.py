@@ -15,7 +15,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from .said import said, says_something
+from .said import said, says_something, unsent
 from .wraps import Fix, Wrap
 
 _OPENAI_REALTIME = "agents.realtime.openai_realtime"
@@ -34,8 +34,7 @@ def _convert(
     message = wrapped(*args, **kwargs)
     if says_something(status):
         return message.model_copy(update={"status": status})
-    message.model_fields_set.discard("status")
-    return message
+    return unsent(message)
 
 
 async def _handle_output_item(
@@ -92,9 +91,10 @@ def _known_item(history: Any, event: Any) -> Any:
 
 def _with_known_status(item: Any, known: Any) -> Any:
     status = getattr(known, "status", None)
-    if status is None or getattr(item, "status", None) == status:
+    if status is None:
         return item
-    return item.model_copy(update={"status": status})
+    item = item.model_copy(update={"status": status})
+    return item if "status" in said(known) else unsent(item)
 
 
 FIX = Fix(

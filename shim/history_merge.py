@@ -15,47 +15,50 @@ from contextvars import ContextVar
 from dataclasses import dataclass
 from typing import Any
 
-from .said import said
+from .said import said, unsent
 from .wraps import Fix, Wrap
 
 _SESSION = "agents.realtime.session"
 
 
-@dataclass(frozen=True, kw_only=True)
+@dataclass(kw_only=True)
 class _Arrival:
-    """An item update as it came, before `RealtimeSession.on_event` fills in transcripts.
+    """The model event that `RealtimeSession.on_event` is handling, while it does."""
 
-    The release does that by raw index, which puts transcripts on the wrong parts.
-    """
-
-    item: Any
+    item_id: str
+    event: Any
     heard: str | None
     """The words of the item's transcript deltas; up to 0.2.11 the history does not have them."""
 
 
-_arrival: ContextVar[_Arrival | None] = ContextVar("shim_history_merge_arrival", default=None)
+# Tasks that are started meanwhile inherit the variable; by then it is empty for them too.
+_arrival: ContextVar[list[_Arrival]] = ContextVar("shim_history_merge_arrival")
 
 
 def _on_event(
     wrapped: Callable[..., Any], session: Any, args: tuple[Any, ...], kwargs: dict[str, Any]
 ) -> Any:
-    """Remember an item update as it came while the release handles it."""
+    """Remember the event that brings an update while the release handles it."""
 
     def event_of(event: Any) -> Any:
         return event
 
     event = event_of(*args, **kwargs)
-    if event.type != "item_updated":
-        return wrapped(*args, **kwargs)
-    return _on_item_updated(wrapped, session, event)
+    if event.type == "item_updated":
+        return _handle(wrapped, session, event, event.item.item_id)
+    if event.type == "transcript_delta":
+        return _handle(wrapped, session, event, event.item_id)
+    return wrapped(*args, **kwargs)
 
 
-async def _on_item_updated(wrapped: Callable[..., Any], session: Any, event: Any) -> Any:
-    heard = session._item_transcripts.get(event.item.item_id)
-    token = _arrival.set(_Arrival(item=event.item, heard=heard))
+async def _handle(wrapped: Callable[..., Any], session: Any, event: Any, item_id: str) -> Any:
+    heard = session._item_transcripts.get(item_id)
+    arrivals = [_Arrival(item_id=item_id, event=event, heard=heard)]
+    token = _arrival.set(arrivals)
     try:
         return await wrapped(event)
     finally:
+        arrivals.clear()
         _arrival.reset(token)
 
 
@@ -73,12 +76,8 @@ def _get_new_history(
     index = _index_of(history, update.item_id)
     if index is None:
         return wrapped(*args, **kwargs)
-    arrival = _arrival.get()
-    heard = None
-    if arrival is not None and arrival.item.item_id == update.item_id:
-        update, heard = arrival.item, arrival.heard
     new_history = list(history)
-    new_history[index] = _updated(history[index], update, heard=heard)
+    new_history[index] = _updated(history[index], update)
     return new_history
 
 
@@ -90,11 +89,49 @@ def _index_of(history: Sequence[Any], item_id: str) -> int | None:
     return None
 
 
-def _updated(known: Any, update: Any, *, heard: str | None) -> Any:
+def _updated(known: Any, update: Any) -> Any:
+    """Return the known item as the update leaves it."""
+    arrival = next((each for each in _arrival.get([]) if each.item_id == update.item_id), None)
+    if arrival is not None and arrival.event.type == "item_updated":
+        update = _as_it_came(update, arrival.event.item)
     if update.type != "message" or known.type != "message" or update.role != known.role:
         return update
     item = _merge_items(known, update)
-    return _with_heard(item, heard) if heard and item.role == "assistant" else item
+    if item.role != "assistant" or arrival is None:
+        return item
+    transcript = _transcript(item)
+    if arrival.event.type == "item_updated":
+        return item if transcript else _with_transcript(item, arrival.heard)
+    return _with_transcript(item, _continued(_transcript(known), transcript, arrival.event.delta))
+
+
+def _as_it_came(update: Any, original: Any) -> Any:
+    """Take back the transcripts that `RealtimeSession.on_event` has put into an update.
+
+    It does so by raw index, which puts them on the wrong parts. Whatever else is different, a
+    subclass or another wrapper has changed, and it stays.
+    """
+    if update is original or update.type != "message":
+        return update
+    parts = list(update.content or [])
+    for index, (part, came) in enumerate(zip(parts, original.content or [], strict=False)):
+        filled = getattr(part, "transcript", None)
+        if not filled or getattr(came, "transcript", None) or not hasattr(came, "model_copy"):
+            continue
+        if part == came.model_copy(update={"transcript": filled}):
+            parts[index] = came
+    return update.model_copy(update={"content": parts})
+
+
+def _continued(known: str | None, heard: str | None, delta: str) -> str | None:
+    """Return the transcript after a delta, given all words heard since the SDK last forgot them.
+
+    It forgets them at the end of every response, also of another one that overlaps, and a snapshot
+    can be ahead of them. Neither may shorten what is known.
+    """
+    if not known or not heard or heard.startswith(known):
+        return heard
+    return known if known.startswith(heard) else known + delta
 
 
 def _merge_items(known: Any, update: Any) -> Any:
@@ -106,7 +143,12 @@ def _merge_items(known: Any, update: Any) -> Any:
     fields["content"] = _merge_content(
         _as_audio_if_transcribed(known, update.content or []), update.content or []
     )
-    return known.model_copy(update=fields)
+    item = known.model_copy(update=fields)
+    status = getattr(update, "status", None)
+    if getattr(item, "status", None) is None and status is not None:
+        # The item was made from a delta or a transcription; to the server it is a new one.
+        return unsent(item.model_copy(update={"status": status}))
+    return item
 
 
 def _merge_content(known: Sequence[Any], update: Sequence[Any]) -> list[Any]:
@@ -158,7 +200,23 @@ def _pair(known: Sequence[Any], update: Sequence[Any]) -> list[int | None]:
             candidates.popleft()
         if candidates:
             partners[position] = candidates.popleft()
-    return partners
+    return _in_known_order(partners, known)
+
+
+def _in_known_order(partners: list[int | None], known: Sequence[Any]) -> list[int | None]:
+    """Keep known images of the same URL in their order, or the same update would swap them again.
+
+    Which of them an incoming image without a URL, or with theirs, is about cannot be told.
+    """
+    by_url: dict[str, list[int]] = {}
+    for index in sorted(index for index in partners if index is not None):
+        if url := _image_url(known[index]):
+            by_url.setdefault(url, []).append(index)
+    ordered = {url: iter(indices) for url, indices in by_url.items()}
+    return [
+        next(ordered[url]) if index is not None and (url := _image_url(known[index])) else index
+        for index in partners
+    ]
 
 
 def _left_over(
@@ -215,14 +273,20 @@ def _is_transcription(part: Any) -> bool:
     )
 
 
-def _with_heard(item: Any, heard: str) -> Any:
-    """Return ``item`` with the words of its deltas, if its audio part has none yet."""
+def _transcript(item: Any) -> str | None:
+    """Return the transcript of an item's first audio part."""
+    audio = next((part for part in item.content or [] if _kind(part) == "audio"), None)
+    return getattr(audio, "transcript", None)
+
+
+def _with_transcript(item: Any, transcript: str | None) -> Any:
+    """Return the item with that transcript in its first audio part, if both exist."""
+    if not transcript or transcript == _transcript(item):
+        return item
     content = list(item.content)
     for index, part in enumerate(content):
-        if _kind(part) == "audio":
-            if part.transcript:
-                return item
-            content[index] = part.model_copy(update={"transcript": heard})
+        if _kind(part) == "audio" and hasattr(part, "model_copy"):
+            content[index] = part.model_copy(update={"transcript": transcript})
             return item.model_copy(update={"content": content})
     return item
 

@@ -28,3 +28,9 @@ def said(model: object) -> dict[str, Any]:
         if says_something(value):
             fields[name] = value
     return fields
+
+
+def unsent(item: Any) -> Any:
+    """Mark the status of an item as not sent by the server; returns the item."""
+    item.model_fields_set.discard("status")
+    return item

@@ -7,6 +7,7 @@ all get the wrapped behaviour.
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Callable
 from dataclasses import dataclass
 from types import ModuleType
@@ -103,10 +104,18 @@ class InstalledWrap:
 
         Returns False when it is not there any more: then a new one has to be installed.
         """
-        self._on = self._is_in_chain()
+        self._on = self.is_in_place()
         return self._on
 
-    def _is_in_chain(self) -> bool:
+    def is_in_place(self) -> bool:
+        """Tell whether the wrapper is found on the class that the module has now.
+
+        It is not where the module was loaded again, or somebody has put the original back; nor
+        can it be found under a wrapper that does not say what it wraps.
+        """
+        module = sys.modules.get(self.wrap.module)
+        if getattr(module, self.wrap.class_name, None) is not self._class:
+            return False
         link = vars(self._class).get(self.wrap.method_name)
         for _ in range(_CHAIN_LIMIT):
             # Who wrapped what `Class.method` gave holds a bound wrapper, and that its parent.
@@ -114,5 +123,5 @@ class InstalledWrap:
                 return True
             link = getattr(link, "__wrapped__", None)
             if link is None:
-                return False
+                break
         return False

@@ -282,3 +282,100 @@ def test_a_variable_that_is_not_understood(name: str, value: str, words: str) ->
     assert name in warning
     assert value in warning
     assert words in warning
+
+
+@pytest.mark.parametrize("name", ["websockets", "agents.realtime._default_tracker"])
+def test_imported_in_the_middle_of_the_sdks_own_import(name: str) -> None:
+    child = python(
+        f"""
+import wrapt
+wrapt.register_post_import_hook(lambda module: __import__("shim"), {name!r})
+import agents.realtime
+"""
+        + REPORT
+    )
+    assert child.states == ALL_APPLIED, child.stderr
+
+
+@pytest.mark.parametrize(
+    "load_again",
+    [
+        "importlib.reload(session)",
+        "[sys.modules.pop(name) for name in list(sys.modules) if name.startswith('agents')]\n"
+        "import agents.realtime",
+    ],
+    ids=["reloaded", "purged"],
+)
+def test_modules_that_are_loaded_again(load_again: str) -> None:
+    child = python(
+        f"""
+import importlib, sys, shim
+from agents.realtime import session
+{load_again}
+print(shim.status().fixes["history-merge"])
+shim.apply()
+import agents.realtime.session
+"""
+        + REPORT
+        + PROBE
+        + "print(keeps(agents.realtime.session.RealtimeSession))"
+    )
+    assert "state='pending'" in child.stdout.splitlines()[0], child.stderr
+    assert "shim.apply()" in child.stdout.splitlines()[0]
+    assert child.states == ALL_APPLIED, child.stderr
+    assert child.stdout.endswith("True\n")
+
+
+def test_a_model_outlives_its_module() -> None:
+    child = python(
+        """
+import asyncio, sys, shim
+from agents.realtime.openai_realtime import OpenAIRealtimeWebSocketModel
+class Model(OpenAIRealtimeWebSocketModel):
+    def __init__(self, name):
+        super().__init__()
+model = Model("name")
+model._current_item_id = "item_old"
+for name in list(sys.modules):
+    if name.startswith("agents"):
+        del sys.modules[name]
+asyncio.run(model.close())
+print(model._current_item_id)
+"""
+    )
+    assert child.stdout.strip() == "None", child.stderr
+
+
+@pytest.mark.parametrize("value", ["None", "unittest.mock.MagicMock()", "types.ModuleType('x')"])
+def test_odd_entries_in_sys_modules(value: str) -> None:
+    child = python(
+        f"""
+import sys, types, unittest.mock
+for name in ("agents", "agents.realtime", "agents.realtime.session"):
+    sys.modules[name] = {value}
+import shim
+"""
+        + REPORT
+    )
+    assert child.returncode == 0, child.stderr
+    assert "applied" not in child.states.values()
+
+
+def test_a_sent_status_stays_marked_without_history_merge() -> None:
+    child = python(
+        """
+import shim
+from agents.realtime import RealtimeSession
+from agents.realtime.items import InputAudio, UserMessageItem
+from agents.realtime.model_events import RealtimeModelInputAudioTranscriptionCompletedEvent
+known = UserMessageItem(item_id="i", content=[InputAudio()], status="in_progress")
+update = known.model_copy()
+update.model_fields_set.discard("status")
+history = RealtimeSession._get_new_history([known], update)
+event = RealtimeModelInputAudioTranscriptionCompletedEvent(item_id="i", transcript="Hello")
+(item,) = RealtimeSession._get_new_history(history, event)
+print(item.status)
+""",
+        environment={"OPENAI_AGENTS_SHIM_SKIP": "history-merge"},
+    )
+    assert child.stdout.strip() == "in_progress", child.stderr

@@ -158,6 +158,41 @@ except shim.ShimError as error:
     assert child.warnings == []
 
 
+def test_strict_refuses_every_time(tmp_path: Path) -> None:
+    append_comment(copy_sdk(tmp_path) / "session.py")
+    child = python(
+        """
+import shim
+for _ in range(2):
+    try:
+        import agents.realtime
+    except shim.ShimError:
+        print("refused")
+""",
+        path=tmp_path,
+        environment={"OPENAI_AGENTS_SHIM": "strict"},
+    )
+    assert child.stdout.split() == ["refused", "refused"], child.stderr
+
+
+def test_strict_after_a_variable_was_put_right() -> None:
+    child = python(
+        """
+import os
+try:
+    import shim
+except Exception as error:
+    print(type(error).__name__)
+del os.environ["OPENAI_AGENTS_SHIM_SKIP"]
+import shim, agents.realtime
+"""
+        + REPORT,
+        environment={"OPENAI_AGENTS_SHIM": "strict", "OPENAI_AGENTS_SHIM_SKIP": "no-such-fix"},
+    )
+    assert child.stdout.startswith("ShimError"), child.stderr
+    assert set(child.states.values()) == {"applied"}
+
+
 def test_strict_is_silent_where_nothing_is_refused() -> None:
     child = python(IMPORTS + REPORT, environment={"OPENAI_AGENTS_SHIM": "strict"})
     assert set(child.states.values()) == {"applied"}

@@ -23,8 +23,7 @@ from tools.published import find_release
 from tools.record import Record, recorded_failures
 from tools.releases import CACHE, FIXES, PACKAGE, RECORD, TABLE, Release, UserError, load_table
 
-# A method that two fixes wrap counts once.
-WRAPPED = tuple({wrap.attribute: wrap for fix in SHIM_FIXES for wrap in fix.wraps}.values())
+WRAPPED = tuple(wrap for fix in SHIM_FIXES for wrap in fix.wraps)
 _DIGEST_LENGTH = 16
 _DOWNLOADS_AT_ONCE = 4
 
@@ -81,12 +80,12 @@ def function_digest(
     """
     trees = {module: ast.parse(source) for module, source in sources.items()}
     lines = []
-    for wrapped in wrapped_functions:
-        if not wrapped.applies_to(name):
-            continue
-        node = _find(trees[wrapped.module], wrapped.attribute)
+    wrapped = [(each.module, each.attribute) for each in wrapped_functions if each.applies_to(name)]
+    # A method that is wrapped twice counts once.
+    for module, attribute in dict.fromkeys(wrapped):
+        node = _find(trees[module], attribute)
         if node is not None:
-            lines.append(f"{wrapped.module}:{wrapped.attribute} {_canonical(node)}")
+            lines.append(f"{module}:{attribute} {_canonical(node)}")
     return _sha256("\n".join(lines).encode())[:_DIGEST_LENGTH]
 
 

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import argparse
-import os
 import hashlib
+import os
 import subprocess
 import sys
 import tarfile

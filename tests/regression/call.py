@@ -32,9 +32,9 @@ class Call:
     model: Any
     session: Any
 
-    def __init__(self) -> None:
+    def __init__(self, *, session_type: Any = RealtimeSession) -> None:
         self.model = OpenAIRealtimeWebSocketModel()
-        self.session = RealtimeSession(self.model, RealtimeAgent(name="assistant"), None)
+        self.session = session_type(self.model, RealtimeAgent(name="assistant"), None)
         self.socket = RecordingSocket()
         self.model._websocket = self.socket
         self.model.add_listener(self.session)

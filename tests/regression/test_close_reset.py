@@ -424,6 +424,54 @@ async def test_2_5_a_handler_that_closes_the_connection_itself(line: Line) -> No
 
 
 @pytest.mark.asyncio
+async def test_2_5_a_handler_of_the_old_connection_sends_nothing_on_the_next(line: Line) -> None:
+    """As a tool does that runs in the listener's task and finishes late (to 0.4.0)."""
+
+    class Sending(Stubborn):
+        async def on_event(self, event: Any) -> None:
+            old = not self.holding.is_set() and "_old" in str(event)
+            await super().on_event(event)
+            if old:
+                message: Any = {"type": "conversation.item.delete"}
+                message["other_data"] = {"item_id": "item_old"}
+                await line.model.send_event(RealtimeModelSendRawMessage(message=message))
+
+    connection = await line.connect()
+    stubborn = Sending(line, close=True)
+    line.model.add_listener(stubborn)
+    await speak_on_the_wire(connection)
+    await stubborn.holding.wait()
+    connection = await line.connect()
+    line.released.set()
+    await stubborn.done.wait()
+    assert "conversation.item.delete" not in await line.frames(connection)
+
+
+@pytest.mark.asyncio
+@pytest.mark.skipif(not wire.since("0.13.1"), reason="the sequencer came with 0.13.1")
+async def test_2_1_no_response_create_waits_for_the_closed_connection(line: Line) -> None:
+    connection = await line.connect()
+    stubborn = Stubborn(line, close=True)
+    line.model.add_listener(stubborn)
+    await line.receive(wire.response_created("resp_new"))
+    socket = line.model._websocket
+    close = socket.close
+
+    async def close_late() -> None:
+        message: Any = {"type": "response.create"}
+        await line.model.send_event(RealtimeModelSendRawMessage(message=message))
+        await close()
+
+    socket.close = close_late
+    await connection.send(wire.audio_delta("item_old"))
+    await stubborn.holding.wait()
+    tasks = list(line.model._response_create_tasks)
+    line.released.set()
+    await stubborn.done.wait()
+    assert tasks == [] or not (await asyncio.wait(tasks, timeout=1))[1]
+
+
+@pytest.mark.asyncio
 @pytest.mark.skipif(not wire.since("0.13.1"), reason="the sequencer came with 0.13.1")
 async def test_2_5_the_end_of_the_old_listener_leaves_the_next_connection_alone(line: Line) -> None:
     """On its way out a listener task cancels the response.create that wait."""

@@ -117,6 +117,25 @@ async def test_1_2_a_status_survives_a_retrieve_without_status_or_transcript() -
 
 
 @pytest.mark.asyncio
+@pytest.mark.skipif(not wire.GA, reason="0.2.x make no items from these")
+@pytest.mark.parametrize("event_type", ITEM_EVENTS)
+@pytest.mark.parametrize(
+    ("partial", "role"),
+    [
+        (wire.transcript_delta("item_1", "Hello"), "assistant"),
+        (wire.transcribed("item_1", "Hello"), "user"),
+    ],
+    ids=["delta", "transcription"],
+)
+async def test_1_2_an_item_is_new_until_its_first_snapshot(
+    partial: wire.Event, role: wire.Role, event_type: str
+) -> None:
+    call = Call()
+    await call.receive(partial, event(event_type, message("item_1", role, audio())))
+    assert call.status("item_1") == "in_progress"
+
+
+@pytest.mark.asyncio
 @pytest.mark.parametrize("event_type", [*ITEM_EVENTS, *OUTPUT_EVENTS])
 async def test_1_3_a_sent_in_progress_wins_over_completed(event_type: str) -> None:
     call = Call()
@@ -137,6 +156,17 @@ async def test_1_3_a_transcription_does_not_replace_a_sent_status(status: str) -
         wire.transcribed("item_1", "Hello"),
     )
     assert call.status("item_1") == status
+
+
+@pytest.mark.asyncio
+async def test_1_3_a_transcription_does_not_replace_a_sent_status_that_was_kept() -> None:
+    call = Call()
+    await call.receive(
+        wire.created(message("item_1", "user", audio(), status="in_progress")),
+        wire.retrieved(message("item_1", "user", audio())),
+        wire.transcribed("item_1", "Hello"),
+    )
+    assert call.status("item_1") == "in_progress"
 
 
 @pytest.mark.asyncio

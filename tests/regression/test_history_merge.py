@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 import wire
-from agents.realtime import items
+from agents.realtime import RealtimeSession, items
 from agents.realtime.items import (
     AssistantMessageItem,
     AssistantText,
@@ -465,6 +465,43 @@ async def test_3_7_a_delta_adds_the_audio_part_that_is_missing() -> None:
 
 
 @pytest.mark.asyncio
+@needs_deltas
+@pytest.mark.parametrize(
+    ("known", "deltas", "transcript"),
+    [
+        ("Hello there, friend.", ["Hello", " there"], "Hello there, friend."),
+        ("Hel", ["Hel", "lo"], "Hello"),
+        ("Hello", [" there", "."], "Hello there."),
+    ],
+    ids=["behind a snapshot", "ahead of a snapshot", "after a snapshot"],
+)
+async def test_3_7_a_delta_takes_no_known_words_away(
+    known: str, deltas: list[str], transcript: str
+) -> None:
+    call = Call()
+    await call.receive(
+        wire.created(message("item_1", "assistant", audio(known))),
+        *(wire.transcript_delta("item_1", delta) for delta in deltas),
+    )
+    assert call.parts("item_1") == [("audio", transcript)]
+
+
+@pytest.mark.asyncio
+@needs_deltas
+async def test_3_7_the_end_of_another_response_takes_no_words_away() -> None:
+    call = Call()
+    await call.receive(
+        wire.response_created("resp_1"),
+        wire.transcript_delta("item_1", "Hello"),
+        wire.response_created("resp_2"),
+        wire.response_done("resp_2"),
+        wire.transcript_delta("item_1", " there"),
+        wire.transcript_delta("item_1", "."),
+    )
+    assert call.parts("item_1") == [("audio", "Hello there.")]
+
+
+@pytest.mark.asyncio
 @needs_assistant_audio
 async def test_3_8_no_transcript_on_the_wrong_part() -> None:
     content = await merged(
@@ -611,6 +648,22 @@ async def test_3_11_the_same_images_twice() -> None:
     ]
 
 
+@needs_images
+def test_3_11_the_same_image_twice_in_an_item() -> None:
+    input_image: Any = items.InputImage
+    known: Any = UserMessageItem(
+        item_id="item_1", content=[input_image(image_url="data:a"), input_image(image_url="data:a")]
+    )
+    update = UserMessageItem(
+        item_id="item_1",
+        content=[input_image(), input_image(image_url="data:a", detail="high")],
+    )
+    once = updated([known], update)
+    assert updated(once, update) == once
+    assert [part.image_url for part in once[0].content] == ["data:a", "data:a"]
+    assert sorted(str(part.detail) for part in once[0].content) == ["None", "high"]
+
+
 @pytest.mark.parametrize("role", ["user", "assistant", "system"])
 @pytest.mark.parametrize(
     "content",
@@ -664,6 +717,28 @@ async def test_3_13_an_update_of_a_tool_call_is_told() -> None:
     await call.session.on_event(RealtimeModelItemUpdatedEvent(item=tool_call("completed", "sunny")))
     types = [event.type for event in call.queued() if event.type != "raw_model_event"]
     assert types == ["history_added", "history_updated"]
+
+
+@pytest.mark.asyncio
+@needs_assistant_audio
+async def test_a_subclass_that_changes_updates_has_its_way() -> None:
+    class Redacting(RealtimeSession):  # type: ignore[type-arg, unused-ignore]
+        @classmethod
+        def _get_new_history(cls, old_history: Any, event: Any) -> Any:
+            if event.type == "message":
+                content = [
+                    part.model_copy(update={"text": "[redacted]"}) if part.type == "text" else part
+                    for part in event.content
+                ]
+                event = event.model_copy(update={"content": content})
+            return super()._get_new_history(old_history, event)
+
+    call = Call(session_type=Redacting)
+    await call.receive(
+        wire.created(message("item_1", "assistant", text("one"), audio("heard"))),
+        wire.retrieved(message("item_1", "assistant", text("my card is 4242"), audio())),
+    )
+    assert call.parts("item_1") == [("text", "[redacted]"), ("audio", "heard")]
 
 
 def test_the_transcription_of_a_known_item_is_left_to_the_release() -> None:
