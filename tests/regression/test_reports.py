@@ -86,7 +86,10 @@ async def test_4597_a_finished_answer_stays_completed(omit: frozenset[str]) -> N
             item_id = await connection.respond(Turn(transcript="It is sunny."))
             await application.until("agent_end")
             updates = len(application.of_type("history_updated"))
-            await connection.user_speaks("Thank you.")
+            if wire.since("0.2.4"):
+                await connection.user_speaks("Thank you.")
+            else:  # Speech makes these releases forget the answer that they would retrieve.
+                await connection.send(wire.transcribed("item_1", "Thank you."))
             await connection.wait_for("conversation.item.retrieve", timeout=PATIENCE)
             # The transcription, and the answer as it was retrieved.
             await application.until("history_updated", count=updates + 2)
