@@ -22,6 +22,7 @@ from tools.interpreters import show_pyenv_versions
 from tools.releases import (
     REPORTS,
     TEST_REQUIREMENTS,
+    WRAPT,
     UserError,
     default_set,
     load_table,
@@ -127,7 +128,7 @@ def lint(session: nox.Session) -> None:
 def types(session: nox.Session) -> None:
     """Check the types of everything with mypy, strictly."""
     install_release(session, NEWEST, *TEST_REQUIREMENTS, "mypy", "nox", "rich", "tomli")
-    session.run("mypy", "--strict", *(session.posargs or CHECKED))
+    session.run("mypy", *(session.posargs or CHECKED))
 
 
 @nox.session(python=PYTHONS)
@@ -136,7 +137,7 @@ def tests(session: nox.Session, wrapt: str) -> None:
     """Run the shim's own tests with the oldest and the newest wrapt that it allows."""
     oldest = OLDEST_WRAPT.get(str(session.python), "1.16.0")
     version = f"wrapt=={oldest}" if wrapt == "oldest" else "wrapt>=2,<3"
-    install_release(session, NEWEST, *TEST_REQUIREMENTS, "pytest-xdist", version)
+    install_release(session, NEWEST, *TEST_REQUIREMENTS, "pytest-xdist", "hatchling", version)
     report = f"--junitxml={REPORTS / label(session)}.xml"
     # Most of these tests wait for a child process that imports the SDK.
     spread = ["-n", "auto", "--maxprocesses", "4"]
@@ -162,7 +163,7 @@ def upstream(session: nox.Session, release: str) -> None:
     tool = ("python", "-m", "tools.upstream", release)
     session.run(*tool, "--requirements", str(requirements))
     uv_install(session, *sdk_arguments(release, TABLE[release]), "-r", str(requirements))
-    uv_install(session, "wrapt>=1.16,<3")
+    uv_install(session, WRAPT)
     uv_install(session, "--no-deps", "--editable", ".")
     session.run(*tool)
 
@@ -177,7 +178,7 @@ def matrix(session: nox.Session) -> None:
 @nox.session
 def table(session: nox.Session) -> None:
     """Make shim/releases.json from the published wheels; ``-- --check``, ``-- --add``."""
-    session.install("pip", "tomli", "uv", "wrapt>=1.16,<3")
+    session.install("pip", "tomli", "uv", WRAPT)
     session.run("python", "-m", "tools.release_table", *session.posargs)
 
 

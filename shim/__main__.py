@@ -24,6 +24,7 @@ import os
 import textwrap
 import warnings
 from collections.abc import Sequence
+from contextlib import suppress
 
 from . import ShimError, ShimWarning, Status, __version__, status
 from .activation import FIXES
@@ -99,17 +100,19 @@ def _parser() -> argparse.ArgumentParser:
 
 
 def _port(text: str) -> int:
-    port = int(text)
-    if not 0 <= port < 2**16:
-        raise argparse.ArgumentTypeError("a port is a number from 0 to 65535")
-    return port
+    with suppress(ValueError):
+        port = int(text)
+        if 0 <= port < 2**16:
+            return port
+    raise argparse.ArgumentTypeError(f"{text!r} is not a port, a number from 0 to 65535")
 
 
 def _seconds(text: str) -> float:
-    seconds = float(text)
-    if not 0 < seconds < float("inf"):
-        raise argparse.ArgumentTypeError("a time is a number of seconds greater than 0")
-    return seconds
+    with suppress(ValueError):
+        seconds = float(text)
+        if 0 < seconds < float("inf"):
+            return seconds
+    raise argparse.ArgumentTypeError(f"{text!r} is not a number of seconds greater than 0")
 
 
 def _status(options: argparse.Namespace) -> int:
@@ -156,18 +159,25 @@ def _import_sdk() -> None:
             raise CommandError(f"agents.realtime cannot be imported ({reason})") from error
 
 
+def _not_installed() -> str:
+    return (
+        f"{DISTRIBUTION} is not installed. "
+        f"Install it with its voice extra: pip install '{DISTRIBUTION}[voice]'"
+    )
+
+
 def _missing(error: ModuleNotFoundError) -> str:
+    """Say what the SDK lacks, and how to get it."""
     version = installed_version()
-    pinned = f"=={version}" if version else ""
-    install = f"pip install '{DISTRIBUTION}[voice]{pinned}'"
+    if version is None:
+        return _not_installed()
+    install = f"pip install '{DISTRIBUTION}[voice]=={version}'"
     top_level = (error.name or "").partition(".")[0]
     if top_level == "websockets":
         return (
             f"{DISTRIBUTION} lacks its voice extra: {error.name} cannot be imported. "
             f"Install it: {install}"
         )
-    if version is None:
-        return f"{DISTRIBUTION} is not installed. Install it with its voice extra: {install}"
     if top_level == "agents":
         return f"{error.name} cannot be imported, although {DISTRIBUTION} {version} is installed"
     return f"{DISTRIBUTION} lacks a package: {error.name} cannot be imported. Try: {install}"
@@ -175,7 +185,7 @@ def _missing(error: ModuleNotFoundError) -> str:
 
 def _demo(options: argparse.Namespace) -> int:
     if installed_version() is None:
-        raise CommandError(_missing(ModuleNotFoundError(name="agents")))
+        raise CommandError(_not_installed())
     try:
         # Not at the top: it needs the voice extra.
         from . import demo

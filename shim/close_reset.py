@@ -96,9 +96,9 @@ def _tell_playback_tracker(tracker: Any) -> None:
         return
     try:
         tracker.on_interrupted()
-    except Exception:
-        # It must not take the place of what close() raised.
-        _logger.exception("The application's playback tracker raised in on_interrupted()")
+    except Exception as error:
+        # It must not take the place of what close() raised, and its text may hold words.
+        _logger.error("on_interrupted() of the playback tracker raised %s", type(error).__name__)
 
 
 async def _emit_event(

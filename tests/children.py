@@ -11,6 +11,8 @@ from importlib import metadata
 from pathlib import Path
 from typing import Any
 
+ROOT = Path(__file__).parents[1]
+
 REPORT = """
 import json as _json, shim as _shim
 print("REPORT " + _json.dumps(_shim.status().as_dict()))
@@ -38,6 +40,14 @@ class Child:
         return {name: fix["state"] for name, fix in self.report["fixes"].items()}
 
     @property
+    def error(self) -> str:
+        """The one line that a command which could not be carried out has printed."""
+        assert (self.returncode, self.stdout) == (2, "")
+        (line,) = self.stderr.splitlines()
+        assert line.startswith("error: ")
+        return line
+
+    @property
     def warnings(self) -> list[str]:
         return [line for line in self.stderr.splitlines() if "ShimWarning" in line]
 
@@ -46,18 +56,34 @@ def python(
     code: str, *options: str, path: Path | None = None, environment: dict[str, str] | None = None
 ) -> Child:
     """Run code in a new interpreter, with ``path`` ahead of the installed packages."""
+    return _run([sys.executable, *options, "-c", code], path=path, environment=environment)
+
+
+def command_line(
+    *arguments: str,
+    interpreter: tuple[str, ...] = (sys.executable,),
+    path: Path | None = None,
+    environment: dict[str, str] | None = None,
+) -> Child:
+    """Run ``python -m shim``, with ``path`` ahead of the installed packages."""
+    return _run([*interpreter, "-m", "shim", *arguments], path=path, environment=environment)
+
+
+def _run(command: list[str], *, path: Path | None, environment: dict[str, str] | None) -> Child:
     variables = {
-        name: value for name, value in os.environ.items() if not name.startswith("OPENAI_AGENTS")
+        name: value
+        for name, value in os.environ.items()
+        if not name.startswith(("OPENAI_AGENTS", "PYTHON"))
     }
-    variables.update(environment or {})
-    if path is not None:
-        variables["PYTHONPATH"] = str(path)
+    # ROOT is for interpreters in which the shim is not installed.
+    folders = [path, ROOT] if path else [ROOT]
+    variables["PYTHONPATH"] = os.pathsep.join(map(str, folders))
     result = subprocess.run(
-        [sys.executable, *options, "-c", code],
-        env=variables,
+        command,
+        env={**variables, **(environment or {})},
         capture_output=True,
         text=True,
-        timeout=60,
+        timeout=120,
         check=False,
     )
     return Child(result)

@@ -3,39 +3,41 @@
 from __future__ import annotations
 
 import socket
-import subprocess
+from importlib import metadata
 from pathlib import Path
 from typing import Any
 
 import pytest
-from test_command_line import FIXES, SDK, assert_one_message, run
+from children import Child, command_line
 
 from shim.demo.scenes import SCENES, problems
 from shim.demo.setting import Setting
 from shim.demo.stage import Item, Session, Stage
 
+FIXES = ("converter-status", "close-reset", "history-merge")
+
 
 @pytest.fixture(scope="module")
-def whole() -> subprocess.CompletedProcess[str]:
+def whole() -> Child:
     """The whole demonstration, on the installed release."""
-    return run("demo")
+    return command_line("demo")
 
 
-def test_the_shimmed_side_is_clean(whole: subprocess.CompletedProcess[str]) -> None:
+def test_the_shimmed_side_is_clean(whole: Child) -> None:
     assert whole.stdout.count("\nshimmed:  clean\n") == len(FIXES)
     assert "shimmed clean in 3 of 3 scenes" in whole.stdout
     assert (whole.returncode, whole.stderr) == (0, "")
 
 
-def test_it_tells_where_it_runs(whole: subprocess.CompletedProcess[str]) -> None:
+def test_it_tells_where_it_runs(whole: Child) -> None:
     head = whole.stdout.partition("Scene 1")[0]
-    assert f"openai-agents {SDK}" in head
+    assert f"openai-agents {metadata.version('openai-agents')}" in head
     assert "protocol" in head
     for fix in FIXES:
         assert f"{fix}: applied" in head
 
 
-def test_it_names_every_scene_and_both_sides(whole: subprocess.CompletedProcess[str]) -> None:
+def test_it_names_every_scene_and_both_sides(whole: Child) -> None:
     for number, fix in enumerate(FIXES, start=1):
         scene = whole.stdout.partition(f"Scene {number} of 3, {fix}: ")[2].partition("=====")[0]
         for part in (
@@ -52,12 +54,12 @@ def test_it_names_every_scene_and_both_sides(whole: subprocess.CompletedProcess[
             assert scene.count(part) == 1, part
 
 
-def test_it_fits_100_columns_of_ascii(whole: subprocess.CompletedProcess[str]) -> None:
+def test_it_fits_100_columns_of_ascii(whole: Child) -> None:
     assert whole.stdout.isascii()
     assert max(map(len, whole.stdout.splitlines())) <= 100
 
 
-def test_the_bare_side_shows_the_defects(whole: subprocess.CompletedProcess[str]) -> None:
+def test_the_bare_side_shows_the_defects(whole: Child) -> None:
     """The newest release takes a status back and loses parts of a known item."""
     assert "\nbare:     <answer> was in_progress instead of completed" in whole.stdout
     bare = whole.stdout.rpartition("\nbare:")[2].partition("\nshimmed:")[0]
@@ -65,7 +67,9 @@ def test_the_bare_side_shows_the_defects(whole: subprocess.CompletedProcess[str]
 
 
 def test_a_fix_that_is_missing_fails_the_demonstration() -> None:
-    result = run("demo", "--scene", "history-merge", OPENAI_AGENTS_SHIM_SKIP="history-merge")
+    result = command_line(
+        "demo", "--scene", "history-merge", environment={"OPENAI_AGENTS_SHIM_SKIP": "history-merge"}
+    )
     assert result.returncode == 1
     assert "history-merge: skipped (named in OPENAI_AGENTS_SHIM_SKIP)" in result.stdout
     verdict = result.stdout.rpartition("\nshimmed:")[2]
@@ -84,7 +88,7 @@ def test_children_that_crash_and_hang_are_told_of_in_words(tmp_path: Path) -> No
         "    sys.stderr.flush()\n"
         "    os._exit(3)\n"
     )
-    result = run("demo", "--scene", "close-reset", "--timeout", "1", path=(tmp_path,))
+    result = command_line("demo", "--scene", "close-reset", "--timeout", "1", path=tmp_path)
     assert "\nbare:     the child process was not ready after 1 seconds\n" in result.stdout
     assert "\nshimmed:  the child process ended with exit code 3: last words\n" in result.stdout
     assert (result.returncode, result.stderr) == (1, "")
@@ -93,7 +97,9 @@ def test_children_that_crash_and_hang_are_told_of_in_words(tmp_path: Path) -> No
 def test_a_port_that_is_in_use() -> None:
     with socket.create_server(("127.0.0.1", 0)) as server:
         port = server.getsockname()[1]
-        assert_one_message(run("demo", "--port", str(port)), f"port {port} is in use", "--port")
+        result = command_line("demo", "--port", str(port))
+    assert f"port {port} is in use" in result.error
+    assert "--port" in result.error
 
 
 # The verdicts

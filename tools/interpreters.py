@@ -19,7 +19,7 @@ def show_pyenv_versions(minors: Iterable[str]) -> None:
     """
     root = Path(os.environ.get("PYENV_ROOT") or Path.home() / ".pyenv")
     installed = _installed(root)
-    found = [names[0] for minor in minors if (names := installed.get(minor))]
+    found = [installed[minor] for minor in minors if minor in installed]
     if not found:
         return
     selected = _selected(root)
@@ -30,14 +30,12 @@ def show_pyenv_versions(minors: Iterable[str]) -> None:
     os.environ["PATH"] = os.pathsep.join([os.environ.get("PATH", os.defpath), *folders])
 
 
-def _installed(root: Path) -> dict[str, list[str]]:
-    """Map minor versions (``3.10``) to pyenv's CPython releases of them, newest first."""
+def _installed(root: Path) -> dict[str, str]:
+    """Map minor versions (``3.10``) to the newest CPython release that pyenv has of each."""
     names = [folder.parent.name for folder in root.glob("versions/*/bin")]
     plain = [name for name in names if re.fullmatch(r"\d+\.\d+\.\d+", name)]
-    installed: dict[str, list[str]] = {}
-    for name in sorted(plain, key=lambda name: int(name.rpartition(".")[2]), reverse=True):
-        installed.setdefault(name.rpartition(".")[0], []).append(name)
-    return installed
+    oldest_first = sorted(plain, key=lambda name: int(name.rpartition(".")[2]))
+    return {name.rpartition(".")[0]: name for name in oldest_first}
 
 
 def _selected(root: Path) -> list[str]:

@@ -8,6 +8,8 @@ import xml.etree.ElementTree as ElementTree
 from collections import Counter
 from pathlib import Path
 
+_OUTCOMES = {"error": "error", "failure": "failed", "skipped": "skipped"}
+
 
 def outcomes(report: Path) -> dict[str, str]:
     """Return ``passed``, ``failed``, ``error`` or ``skipped`` for every test of a report.
@@ -17,9 +19,8 @@ def outcomes(report: Path) -> dict[str, str]:
     found: dict[str, str] = {}
     for case in ElementTree.parse(report).iter("testcase"):
         test = f"{case.get('classname')}::{case.get('name')}"
-        tags = {child.tag for child in case}
-        states = [tag for tag in ("error", "failure", "skipped") if tag in tags]
-        outcome = {"failure": "failed"}.get(states[0], states[0]) if states else "passed"
+        marks = (word for tag, word in _OUTCOMES.items() if case.find(tag) is not None)
+        outcome = next(marks, "passed")
         # A test that passes and then fails to clean up has two entries.
         if found.get(test) not in {"failed", "error"}:
             found[test] = outcome
@@ -39,12 +40,15 @@ def main(arguments: list[str] | None = None) -> int:
     for report in reports:
         total.update(outcomes(report).values())
     failed = total["failed"] + total["error"]
-    if options.exit_code and not failed:
+    if not reports:
+        print(f"No test ran: there is no report in {options.folder}.")
+        failed = 1
+    elif options.exit_code and not failed:
         print("A check other than a test failed; the messages above say which.")
         failed = 1
     print(f"{len(reports)} test runs; {total['skipped']} tests skipped or failing as recorded.")
     print(f"{total['passed']} passed, {failed} failed")
-    return int(bool(failed or options.exit_code))
+    return int(failed > 0)
 
 
 if __name__ == "__main__":

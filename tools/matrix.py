@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import argparse
-import json
 import os
 import subprocess
 import sys
@@ -12,13 +11,22 @@ import time
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor, as_completed
+from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 
 from rich.console import Console
 from rich.markup import escape
 
-from tools.record import FAILING, Record, build_record, contradictions, dump_record
+from tools.record import (
+    FAILING,
+    Record,
+    build_record,
+    contradictions,
+    dump_record,
+    load_record,
+    subject_of,
+)
 from tools.releases import (
     CACHE,
     FIXES,
@@ -33,7 +41,7 @@ from tools.releases import (
 )
 from tools.suite import SuiteRun, run_suite
 
-TABLE = ROOT / "docs" / "matrix.md"
+RESULTS = ROOT / "docs" / "matrix.md"
 _OUTPUT_LINES = 40
 
 _HEADER = """\
@@ -106,8 +114,7 @@ def _problems(
 ) -> list[str]:
     """Return what is wrong with the two runs on a release, in one line each."""
     problems = []
-    # pytest's exit code is 1 where tests fail; anything above means that not all of them ran.
-    if not bare.outcomes or bare.exit_code > 1:
+    if not _is_complete(bare):
         problems.append(f"the bare run broke off (exit code {bare.exit_code})\n{_tail(bare)}")
     elif record is not None:
         problems += [f"bare: {line}" for line in contradictions(record, name, bare.outcomes, order)]
@@ -124,9 +131,9 @@ def _tail(run: SuiteRun) -> str:
 
 
 def group_of(test: str) -> str:
-    """Return the fix that a test belongs to by the name of its file, ``other`` if to none."""
-    file = test.partition("::")[0]
-    return next((fix for fix in FIXES if file == f"test_{fix.replace('-', '_')}.py"), "other")
+    """Return the fix that a test belongs to, ``other`` if to none."""
+    subject = subject_of(test)
+    return subject if subject in FIXES else "other"
 
 
 def counts(run: SuiteRun, group: str) -> tuple[int, int]:
@@ -207,22 +214,21 @@ def _record_results(results: Sequence[Result], order: Sequence[str]) -> None:
     if broken:
         raise UserError(f"nothing recorded: the bare run broke off on {', '.join(broken)}")
     runs = {result.release: result.bare.outcomes for result in results}
-    RECORD.write_text(dump_record(build_record(runs, order, _load_record())), encoding="utf-8")
+    record = build_record(runs, order, load_record(RECORD))
+    RECORD.write_text(dump_record(record), encoding="utf-8")
 
 
 def _is_complete(run: SuiteRun) -> bool:
+    # pytest's exit code is 1 where tests fail; any other means that not all of them ran.
     return bool(run.outcomes) and run.exit_code in (0, 1)
 
 
-def _load_record() -> Record | None:
-    return dict(json.loads(RECORD.read_text(encoding="utf-8"))) if RECORD.exists() else None
-
-
-def _jobs(value: str) -> int:
-    jobs = int(value)
-    if jobs < 1:
-        raise argparse.ArgumentTypeError("at least one job is needed")
-    return jobs
+def _jobs(text: str) -> int:
+    with suppress(ValueError):
+        jobs = int(text)
+        if jobs >= 1:
+            return jobs
+    raise argparse.ArgumentTypeError(f"{text!r} is not a number of jobs, which is 1 or more")
 
 
 def _parser() -> argparse.ArgumentParser:
@@ -247,7 +253,7 @@ def main(arguments: list[str] | None = None) -> int:
     try:
         table = load_table()
         names = select(table, options.releases)
-        record = None if options.record else _load_record() or {}
+        record = None if options.record else load_record(RECORD) or {}
         CACHE.mkdir(exist_ok=True)
         results = run_all(
             names, table, python=options.python, jobs=options.jobs, record=record, console=console
@@ -258,9 +264,8 @@ def main(arguments: list[str] | None = None) -> int:
         print(f"error: {error}", file=sys.stderr)
         return 1
     if len(names) == len(table):
-        TABLE.parent.mkdir(exist_ok=True)
-        TABLE.write_text(make_table(results), encoding="utf-8")
-        console.print(f"table written to {TABLE.relative_to(ROOT)}")
+        RESULTS.write_text(make_table(results), encoding="utf-8")
+        console.print(f"table written to {RESULTS.relative_to(ROOT)}")
     bad = [result.release for result in results if result.problems]
     console.print(f"{len(results) - len(bad)} of {len(results)} releases as they should be")
     return int(bool(bad))

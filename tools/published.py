@@ -1,4 +1,4 @@
-"""Ask the package index, through uv, for a release that is not in the release table yet."""
+"""What the package index has of a release, asked for through uv and pip."""
 
 from __future__ import annotations
 
@@ -12,6 +12,9 @@ from pathlib import Path
 import tomli
 
 from tools.releases import PACKAGE, Release, UserError
+
+# Option of pip, and the pattern of the file's name.
+_FORMATS = {"wheel": ("--only-binary", "*.whl"), "sdist": ("--no-binary", "*.tar.gz")}
 
 _PROJECT = """\
 [project]
@@ -48,3 +51,18 @@ def find_release(name: str) -> Release:
         "uploaded": uploaded.astimezone(timezone.utc).strftime("%Y-%m-%dT%H:%M:%SZ"),
         "wheel_sha256": wheels[0]["hash"].removeprefix("sha256:"),
     }
+
+
+def download(name: str, form: str, *, folder: Path) -> Path:
+    """Download a release as ``wheel`` or ``sdist`` into an empty folder; return the file's path.
+
+    Raises UserError with pip's words if it cannot be had.
+    """
+    option, pattern = _FORMATS[form]
+    command = [sys.executable, "-m", "pip", "download", "--quiet", "--no-deps"]
+    command += [option, PACKAGE, "--dest", str(folder), f"{PACKAGE}=={name}"]
+    run = subprocess.run(command, capture_output=True, text=True, check=False)
+    file = next(folder.glob(pattern), None)
+    if run.returncode or file is None:
+        raise UserError(f"cannot download the {form} of {PACKAGE} {name}:\n{run.stderr.strip()}")
+    return file

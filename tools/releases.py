@@ -17,8 +17,10 @@ REPORTS = CACHE / "reports"
 PACKAGE = "openai-agents"
 FIXES = ("converter-status", "close-reset", "history-merge")
 
+WRAPT = "wrapt>=1.16,<3"
+
 # What the regression suite needs beside a release; never resolved together with one.
-TEST_REQUIREMENTS = ("pytest", "pytest-asyncio", "pytest-timeout", "wrapt>=1.16,<3")
+TEST_REQUIREMENTS = ("pytest", "pytest-asyncio", "pytest-timeout", WRAPT)
 
 # Beside the newest release of every distinct version of the wrapped functions.
 _ALWAYS_TESTED = ("0.22.0", "0.22.2")
@@ -30,15 +32,15 @@ class UserError(Exception):
     """A mistake that the person at the keyboard can mend; shown in words, without traceback."""
 
 
-def load_table(path: Path = TABLE) -> dict[str, Release]:
+def load_table() -> dict[str, Release]:
     """Return the releases of the table, oldest first.
 
     Raises UserError if the file is missing or is not a release table.
     """
     try:
-        releases = json.loads(path.read_text(encoding="utf-8"))["releases"]
+        releases = json.loads(TABLE.read_text(encoding="utf-8"))["releases"]
     except (OSError, ValueError, KeyError) as error:
-        raise UserError(f"cannot read the release table {path.name}: {error}") from error
+        raise UserError(f"cannot read the release table {TABLE.name}: {error}") from error
     return dict(releases)
 
 
@@ -82,7 +84,7 @@ def select(table: Mapping[str, Release], choice: str | None) -> list[str]:
     """Return the releases that ``choice`` means, oldest first: all of them without a choice.
 
     It is ``default`` for the default set, or names and ``A-B`` ranges, separated by commas.
-    Raises UserError for a release that is not in the table.
+    Raises UserError for a release that is not in the table, and for a range without any.
     """
     names = list(table)
     if choice is None:
@@ -92,8 +94,12 @@ def select(table: Mapping[str, Release], choice: str | None) -> list[str]:
     chosen: set[str] = set()
     for entry in choice.split(","):
         first, _, last = entry.strip().partition("-")
-        for end in (first, last or first):
+        last = last or first
+        for end in (first, last):
             if end not in names:
                 raise UserError(f"no supported release: {end!r} (see shim/releases.json)")
-        chosen.update(names[names.index(first) : names.index(last or first) + 1])
+        releases = names[names.index(first) : names.index(last) + 1]
+        if not releases:
+            raise UserError(f"no releases from {first} to {last}: {last} is the older one")
+        chosen.update(releases)
     return [name for name in names if name in chosen]

@@ -16,7 +16,8 @@ from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
 from pathlib import Path
 
-ROOT = Path(__file__).resolve().parent.parent
+from tools.releases import ROOT
+
 TIMEOUT = 900.0
 """Seconds after which one run of the suite is stopped."""
 
@@ -46,10 +47,10 @@ def run_suite(
     python: Path,
     junit: Path | None = None,
     arguments: Sequence[str] = (),
-    timeout: float = TIMEOUT,
 ) -> SuiteRun:
-    """Run the suite with the interpreter of an environment; ``timeout`` is in seconds.
+    """Run the suite with the interpreter of an environment, in one of the `MODES`.
 
+    ``junit`` is the JUnit file to write, if any, and ``arguments`` are passed on to pytest.
     Reports are files of the run alone, so any number of runs may go on at once.
     """
     with tempfile.TemporaryDirectory() as folder:
@@ -59,12 +60,12 @@ def run_suite(
         command += [*MODES[mode], "--outcomes", str(report), *arguments]
         if junit is not None:
             command.append(f"--junitxml={junit}")
-        exit_code, output = _run(command, timeout=timeout)
+        exit_code, output = _run(command)
         outcomes = json.loads(report.read_text(encoding="utf-8")) if report.exists() else {}
     return SuiteRun(mode, exit_code, output, outcomes.get("outcomes", {}))
 
 
-def _run(command: list[str], *, timeout: float) -> tuple[int, str]:
+def _run(command: list[str]) -> tuple[int, str]:
     """Run a command and return its exit code and its output, both streams together."""
     try:
         run = subprocess.run(
@@ -76,19 +77,23 @@ def _run(command: list[str], *, timeout: float) -> tuple[int, str]:
             stderr=subprocess.STDOUT,
             encoding="utf-8",
             errors="replace",
-            timeout=timeout,
+            timeout=TIMEOUT,
             check=False,
         )
     except subprocess.TimeoutExpired as stopped:
         output = stopped.output or b""
         text = output if isinstance(output, str) else output.decode("utf-8", "replace")
-        return 1, f"{text}\nstopped after {timeout:.0f} seconds"
+        return 1, f"{text}\nstopped after {TIMEOUT:.0f} seconds"
     return run.returncode, run.stdout
 
 
 def _environment() -> dict[str, str]:
     """Return this process's environment, set so that a fix that is refused is an error."""
-    kept = {k: v for k, v in os.environ.items() if not k.startswith("OPENAI_AGENTS_SHIM")}
+    kept = {
+        name: value
+        for name, value in os.environ.items()
+        if not name.startswith("OPENAI_AGENTS_SHIM")
+    }
     return {**kept, "OPENAI_AGENTS_SHIM": "strict"}
 
 

@@ -18,6 +18,7 @@ import tomli
 from packaging.requirements import Requirement
 
 from tools.junit import outcomes
+from tools.published import download
 from tools.releases import CACHE, Release, UserError, load_table
 
 # Those of upstream's development dependencies that its Realtime tests need.
@@ -33,34 +34,24 @@ _TEST_DEPENDENCIES = {
 _INDIRECT_DEPENDENCIES = ("httpx", "python-multipart")
 
 
-def fetch_sdist(name: str, release: Release, *, cache: Path = CACHE / "sdists") -> Path:
+def fetch_sdist(name: str, release: Release) -> Path:
     """Return the folder of a release's unpacked sdist, downloaded unless the cache has it.
 
     Raises UserError if it cannot be had, or its modules are not those of the wheel.
     """
+    cache = CACHE / "sdists"
     folder = cache / f"openai_agents-{name}"
     if not folder.exists():
         cache.mkdir(parents=True, exist_ok=True)
-        _download(name, cache=cache)
+        with tempfile.TemporaryDirectory(dir=cache) as scratch:
+            with tarfile.open(download(name, "sdist", folder=Path(scratch))) as archive:
+                archive.extractall(scratch, filter="data")
+            (Path(scratch) / folder.name).replace(folder)
     for module, expected in release["modules"].items():
         source = folder / "src" / f"{module.replace('.', '/')}.py"
         if hashlib.sha256(source.read_bytes()).hexdigest() != expected:
             raise UserError(f"{module} in the sdist of {name} is not the one in the release table")
     return folder
-
-
-def _download(name: str, *, cache: Path) -> None:
-    """Download an sdist with pip and unpack it in the cache."""
-    with tempfile.TemporaryDirectory(dir=cache) as scratch:
-        command = [sys.executable, "-m", "pip", "download", "--quiet", "--no-deps"]
-        command += ["--no-binary", "openai-agents", "--dest", scratch, f"openai-agents=={name}"]
-        run = subprocess.run(command, capture_output=True, text=True, check=False)
-        archive = next(Path(scratch).glob("*.tar.gz"), None)
-        if run.returncode or archive is None:
-            raise UserError(f"cannot download the sdist of {name}:\n{run.stderr.strip()}")
-        with tarfile.open(archive) as tar:
-            tar.extractall(scratch, filter="data")
-        (Path(scratch) / f"openai_agents-{name}").replace(cache / f"openai_agents-{name}")
 
 
 def test_requirements(sdist: Path) -> list[str]:

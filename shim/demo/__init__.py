@@ -54,7 +54,7 @@ async def _run(scenes: Sequence[Scene], *, port: int, timeout: float) -> int:
         except OSError as error:
             if error.errno == errno.EADDRINUSE:
                 raise DemoError(f"port {port} is in use: choose another with --port") from error
-            raise DemoError(error.strerror) from error
+            raise DemoError(f"the server cannot listen on port {port}: {error}") from error
         for number, scene in enumerate(scenes, start=1):
             stages = await _play(scene, server, setting, timeout=timeout)
             if number == 1:
@@ -115,7 +115,7 @@ def _print_header(server: LoopbackServer, stages: Sequence[Stage]) -> None:
     print(f"SDK      {DISTRIBUTION} {setting.release}, {protocol} protocol")
     print(f"Python   {platform.python_version()}")
     print(f"Server   {server.url}, on this machine, with scripted answers")
-    fixes = (shimmed.child.shim or {"fixes": {}})["fixes"]
+    fixes = shimmed.child.shim["fixes"] if shimmed.child.shim else {}
     states = [f"{name}: {fix['state']} ({fix['reason']})" for name, fix in fixes.items()]
     for index, state in enumerate(states or ["nothing is known of it: see below"]):
         print(paragraph(state, label=f"{'' if index else 'Shim':9}"))

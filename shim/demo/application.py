@@ -30,7 +30,7 @@ class Conversation:
         self.session = session
         self.events: Counter[str] = Counter()
         self.errors: list[str] = []
-        self._deleted: set[str] = set()
+        self._named: set[str] = set()
         self._changed = asyncio.Event()
         self._listening = asyncio.create_task(self._listen())
 
@@ -46,7 +46,7 @@ class Conversation:
 
     def _note(self, event: Any) -> None:
         if event.type == "raw_model_event":
-            self._deleted.add(getattr(event.data, "item_id", ""))
+            self._named.add(getattr(event.data, "item_id", ""))
         elif event.type == "error":
             self.errors.append(f"error: {describe(event.error)}")
         elif not event.type.startswith("history_"):  # the history is reported itself
@@ -58,7 +58,7 @@ class Conversation:
         Everything that the server sent before the event has been handled by then. Answers
         ``{"ended": True}`` if the session has ended instead.
         """
-        while marker not in self._deleted:
+        while marker not in self._named:
             if self._listening.done():
                 return {"ended": True}
             self._changed.clear()

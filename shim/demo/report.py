@@ -6,7 +6,7 @@ import textwrap
 from collections.abc import Iterable, Iterator
 from itertools import groupby, zip_longest
 
-from .stage import Item, Stage
+from .stage import Stage
 
 WIDTH = 100
 _COLUMN = (WIDTH - 4) // 2
@@ -15,13 +15,12 @@ _SESSIONS = ("first", "second")
 
 def paragraph(text: str, *, label: str = "") -> str:
     """Return a text in lines, the first one led by the label and the others indented."""
-    first, indent = label, " " * len(label)
     return "\n".join(
         textwrap.wrap(
             text,
             WIDTH,
-            initial_indent=first,
-            subsequent_indent=indent,
+            initial_indent=label,
+            subsequent_indent=" " * len(label),
             break_on_hyphens=False,
         )
     )
@@ -82,11 +81,7 @@ def _history(stage: Stage) -> Iterator[str]:
     if stage.looks and stage.sessions:
         yield "at the end:"
     if stage.sessions:
-        yield from _items(stage.sessions[-1].history)
-
-
-def _items(items: list[Item]) -> Iterator[str]:
-    yield from (str(item) for item in items) if items else ["nothing"]
+        yield from [str(item) for item in stage.sessions[-1].history] or ["nothing"]
 
 
 def _repeated(lines: list[str]) -> Iterator[str]:

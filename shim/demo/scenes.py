@@ -8,7 +8,7 @@ from typing import Any
 
 from ..loopback import Behaviour, Connection, Turn
 from .setting import Setting
-from .stage import Item, Stage, in_words
+from .stage import Item, Session, Stage, in_words
 
 _BIRD = "https://example.com/bird.png"
 
@@ -63,21 +63,33 @@ def _history_problems(
     if item is None:
         return [f"<{label}> was missing from the history{moment}"]
     return [
-        _in_words(name, getattr(item, name), value).format(f"<{label}>") + moment
+        _difference(f"<{label}>", name, getattr(item, name), value) + moment
         for name, value in expected.items()
         if getattr(item, name) != value
     ]
 
 
-def _in_words(field: str, found: Any, expected: Any) -> str:
-    """Say what is wrong with a field of an item; {} stands for the item."""
+def _difference(item: str, field: str, found: Any, expected: Any) -> str:
+    """Say what is wrong with a field of an item."""
     if field == "status":
-        return f"{{}} was {found or 'without a status'} instead of {expected}"
+        return f"{item} was {found or 'without a status'} instead of {expected}"
     if field == "previous":
-        return f"{{}} no longer followed <{expected}>"
-    if lost := [kind for kind, words in expected if (kind, words) not in found]:
-        return f"{{}} lost its {' and '.join('image' if k == 'image' else 'words' for k in lost)}"
-    return "the parts of {} changed places" if len(found) == len(expected) else "{} has new parts"
+        return f"{item} no longer followed <{expected}>"
+    if lost := [part for part in expected if part not in found]:
+        nouns = ("image" if kind == "image" else "words" for kind, _ in lost)
+        return f"{item} lost its {' and '.join(nouns)}"
+    if len(found) == len(expected):
+        return f"the parts of {item} changed places"
+    return f"{item} has new parts"
+
+
+def _repeat_problems(session: Session, *labels: str) -> list[str]:
+    """Say which items the server did not send once more."""
+    return [
+        f"the server did not repeat <{label}>, so this scene shows nothing"
+        for label in labels
+        if not any(f"item.retrieved <{label}>" in answer for answer in session.answers)
+    ]
 
 
 # converter-status
@@ -119,9 +131,7 @@ def _judge_answer(stage: Stage) -> list[str]:
         parts=((_kind(stage), _WEATHER),),
     )
     found += _history_problems(session.history, "thanks", parts=(("audio", "Thank you."),))
-    if not any("item.retrieved <answer>" in answer for answer in session.answers):
-        found.append("the server did not repeat <answer>, so this scene shows nothing")
-    return found
+    return found + _repeat_problems(session, "answer")
 
 
 def _kind(stage: Stage) -> str:
@@ -278,10 +288,7 @@ def _judge_merge(stage: Stage) -> list[str]:
         previous=follows,
         parts=((kind, _HERON),),
     )
-    for label in ("first answer", "question"):
-        if not any(f"item.retrieved <{label}>" in answer for answer in session.answers):
-            found.append(f"the server did not repeat <{label}>, so this scene shows nothing")
-    return found
+    return found + _repeat_problems(session, "first answer", "question")
 
 
 SCENES = (

@@ -72,11 +72,14 @@ class Line:
             await self.model._handle_ws_event({"event_id": "event_1", **event})
 
     async def speak(self) -> None:
-        """Let the assistant be in the middle of a response, with audio."""
+        """Let the assistant be in the middle of a response, with audio that lasts.
+
+        Until 0.2.3 only audio that would still be playing is interrupted.
+        """
         await self.receive(
             wire.session_created(),
             wire.response_created("resp_old"),
-            wire.audio_delta("item_old", response_id="resp_old"),
+            wire.audio_delta("item_old", response_id="resp_old", ms=30_000),
         )
 
     async def frames(self, connection: Any) -> set[str]:

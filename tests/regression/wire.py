@@ -38,7 +38,7 @@ needs_playback_tracker = pytest.mark.skipif(
 )
 
 _OUTPUT_TYPES = {"text": "output_text", "audio": "output_audio"}
-_AUDIO = base64.b64encode(bytes(4800)).decode()
+_BYTES_PER_MS = 48  # PCM16 at 24 kHz
 
 
 def text(words: str | None, **fields: Any) -> Event:
@@ -114,10 +114,11 @@ def transcript_delta(item_id: str, delta: str) -> Event:
     )
 
 
-def audio_delta(item_id: str, *, response_id: str = "resp_1") -> Event:
-    """100 ms of PCM16 at 24 kHz."""
+def audio_delta(item_id: str, *, response_id: str = "resp_1", ms: int = 100) -> Event:
+    """So many milliseconds of audio, PCM16 at 24 kHz."""
     event_type = "response.output_audio.delta" if GA else "response.audio.delta"
-    return {**_part_event(event_type, item_id, delta=_AUDIO), "response_id": response_id}
+    delta = base64.b64encode(bytes(ms * _BYTES_PER_MS)).decode()
+    return {**_part_event(event_type, item_id, delta=delta), "response_id": response_id}
 
 
 def _part_event(event_type: str, item_id: str, **fields: Any) -> Event:
