@@ -113,7 +113,7 @@ def _examine_file(folder: Path, module: str, digest: str, version: str) -> Refus
     except OSError as error:
         return Refusal(
             reason=f"the source of {module} cannot be read ({file}: {error.strerror or error})",
-            remedy="Install the SDK as files, or apply the project's git patches to its source.",
+            remedy="Install the SDK as files, with their sources.",
         )
     if hashlib.sha256(content).hexdigest() == digest:
         return None
@@ -121,7 +121,7 @@ def _examine_file(folder: Path, module: str, digest: str, version: str) -> Refus
         reason=f"{file} is not the file that {DISTRIBUTION} {version} was published with",
         remedy=(
             f"If nobody meant to edit it: pip install --force-reinstall --no-deps "
-            f"{DISTRIBUTION}=={version}. If somebody did, apply the project's git patches instead."
+            f"{DISTRIBUTION}=={version}. If somebody did, what the fix does has to go in there too."
         ),
     )
 
