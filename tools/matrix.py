@@ -118,6 +118,9 @@ def _problems(
         problems.append(f"the bare run broke off (exit code {bare.exit_code})\n{_tail(bare)}")
     elif record is not None:
         problems += [f"bare: {line}" for line in contradictions(record, name, bare.outcomes, order)]
+    # Whatever else goes wrong is not the defect, and would hide when the defect goes.
+    other = [test for test, outcome in bare.outcomes.items() if outcome == "error"]
+    problems += [f"bare: {test} fails, but by no assertion" for test in other]
     failing = [test for test, outcome in shimmed.outcomes.items() if outcome in FAILING]
     problems += [f"shimmed: {test} fails" for test in failing]
     if shimmed.exit_code or not shimmed.outcomes:

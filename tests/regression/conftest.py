@@ -54,6 +54,14 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
             )
 
 
+def by_assertion(call: pytest.CallInfo[Any]) -> bool:
+    return (
+        call.when == "call"
+        and call.excinfo is not None
+        and issubclass(call.excinfo.type, AssertionError)
+    )
+
+
 @pytest.hookimpl(hookwrapper=True)
 def pytest_runtest_makereport(item: pytest.Item, call: pytest.CallInfo[Any]) -> Any:
     report = (yield).get_result()
@@ -61,7 +69,8 @@ def pytest_runtest_makereport(item: pytest.Item, call: pytest.CallInfo[Any]) -> 
     if report.when == "call" or report.outcome != "passed":
         xfailed = hasattr(report, "wasxfail") and report.outcome == "skipped"
         _outcomes[name] = "xfailed" if xfailed else report.outcome
-    if report.when != "call" and report.outcome == "failed":
+    if report.outcome == "failed" and not by_assertion(call):
+        # It may fail for another reason than the defect.
         _outcomes[name] = "error"
 
 
