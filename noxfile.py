@@ -35,6 +35,8 @@ PYTHONS = list(dict.fromkeys(["3.10", "3.11", "3.13", CURRENT]))
 # Versions for which every supported release, as of its day, has wheels to install.
 PYTHONS_OF_ALL_RELEASES = ("3.10", "3.11", "3.12", "3.13")
 OLDEST_WRAPT = {"3.13": "1.17.0", "3.14": "1.17.3"}
+# 0.23.1 fixed the part of close-reset that the demo shows.
+DEMO_RELEASE = "0.22.3"
 UPSTREAM_RELEASES = ("0.2.6", "0.6.8", "0.13.0", "0.19.4", "0.22.0", "0.24.0")
 CHECKED = ("shim", "tests", "tools", "noxfile.py")
 
@@ -111,8 +113,8 @@ def label(session: nox.Session) -> str:
 
 @nox.session
 def demo(session: nox.Session) -> None:
-    """Show both upstream reports and a conversation, bare and shimmed, on the newest release."""
-    install_release(session, NEWEST, *TEST_REQUIREMENTS)
+    """Show each defect and its fix side by side, on the last release with all three to see."""
+    install_release(session, DEMO_RELEASE, *TEST_REQUIREMENTS)
     session.run("python", "-m", "shim", "demo", *session.posargs)
 
 

@@ -27,7 +27,7 @@ from collections.abc import Sequence
 from contextlib import suppress
 
 from . import ShimError, ShimWarning, Status, __version__, status
-from .activation import FIXES
+from .activation import FIXES, MODULES
 from .guard import DISTRIBUTION, installed_version
 
 _WIDTH = 100
@@ -149,7 +149,8 @@ def _import_sdk() -> None:
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", ShimWarning)
         try:
-            importlib.import_module("agents.realtime")
+            for name in ("agents.realtime", *MODULES):
+                importlib.import_module(name)
         except ShimError:
             pass
         except ModuleNotFoundError as error:
@@ -179,7 +180,10 @@ def _missing(error: ModuleNotFoundError) -> str:
             f"Install it: {install}"
         )
     if top_level == "agents":
-        return f"{error.name} cannot be imported, although {DISTRIBUTION} {version} is installed"
+        return (
+            f"{error.name} cannot be imported, although {DISTRIBUTION} {version} is installed. "
+            "Check which package `agents` comes first on sys.path"
+        )
     return f"{DISTRIBUTION} lacks a package: {error.name} cannot be imported. Try: {install}"
 
 

@@ -10,6 +10,7 @@ import threading
 import warnings
 from collections.abc import Iterable
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from types import ModuleType
 from typing import Any, Literal
@@ -87,7 +88,8 @@ class _Shim:
         # Held while wraps go on and off, never while a module is being imported.
         self._lock = threading.RLock()
         self._active = False
-        self._hooked = False
+        # Modules for which wrapt has a hook of ours; it forgets one that it has called.
+        self._hooked: set[str] = set()
         self._registering_thread: int | None = None
         self._settings = _Settings(mode="on", skip=frozenset(), problems=())
         self._examinations: dict[Path, guard.Examination] = {}
@@ -99,7 +101,7 @@ class _Shim:
             for name, fix_status in self._status.items():
                 in_place = all(each.is_in_place() for each in self._installed[name])
                 if fix_status.state == "applied" and not in_place:
-                    self._status[name] = _MISSING
+                    self._status[name] = _PENDING if self._hooked else _MISSING
             return Status(version=guard.installed_version(), fixes=dict(self._status))
 
     def apply(self) -> Status:
@@ -110,9 +112,7 @@ class _Shim:
             for fix in FIXES:
                 if self._status[fix.name].state != "applied":
                     self._status[fix.name] = self._initial_status(fix)
-            hook = self._active and not self._hooked
-            self._hooked = self._hooked or hook
-        if hook:
+        if self._active:
             self._register_hooks()
         self._complain(self._settings.problems)
         self._apply_to_imported()
@@ -143,22 +143,25 @@ class _Shim:
         self._registering_thread = threading.get_ident()
         try:
             for name in MODULES:
-                wrapt.register_post_import_hook(self._on_import, name)
+                if name not in self._hooked:
+                    self._hooked.add(name)
+                    wrapt.register_post_import_hook(partial(self._on_import, name), name)
         finally:
             self._registering_thread = None
 
-    def _on_import(self, module: ModuleType) -> None:
+    def _on_import(self, name: str, module: ModuleType) -> None:
         """Install what goes into a module whose import has just ended; called by wrapt."""
+        self._hooked.discard(name)
         if self._registering_thread == threading.get_ident():
             return
         try:
             self._install(imported=module)
         except ShimError:
-            # The import fails, and may be tried again: wrapt calls a hook once, and keeps one
-            # only for a module that is not imported yet.
+            # The import fails, and may be tried again; wrapt keeps a hook only for a module that
+            # is not in sys.modules.
             self._examinations.clear()
-            sys.modules.pop(module.__name__, None)
-            wrapt.register_post_import_hook(self._on_import, module.__name__)
+            sys.modules.pop(name, None)
+            self._register_hooks()
             raise
 
     def _apply_to_imported(self) -> None:
@@ -325,7 +328,8 @@ def revert() -> Status:
 def status() -> Status:
     """Return the SDK's version and, for each fix, its state and the reason for it.
 
-    The states: ``pending`` (the SDK's modules are not imported yet), ``applied``,
-    ``not-needed``, ``refused``, ``skipped`` (by an environment variable) and ``reverted``.
+    The states: ``pending`` (the SDK's modules are not imported yet, or were loaded again; see the
+    reason), ``applied``, ``not-needed``, ``refused``, ``skipped`` (by an environment variable) and
+    ``reverted``.
     """
     return _shim.status()

@@ -12,4 +12,4 @@ class ShimWarning(UserWarning):
 
 
 class ShimError(RuntimeError):
-    """A refusal under ``OPENAI_AGENTS_SHIM=strict``: what would have been a `ShimWarning`."""
+    """What would have been a `ShimWarning`, under ``OPENAI_AGENTS_SHIM=strict``."""

@@ -326,6 +326,21 @@ import agents.realtime.session
     assert child.stdout.endswith("True\n")
 
 
+def test_modules_that_are_purged_before_they_are_imported_again() -> None:
+    child = python(
+        """
+import sys, shim, agents.realtime
+for name in list(sys.modules):
+    if name.startswith("agents"):
+        del sys.modules[name]
+shim.apply()
+import agents.realtime
+"""
+        + REPORT
+    )
+    assert child.states == ALL_APPLIED, child.stderr
+
+
 def test_a_model_outlives_its_module() -> None:
     child = python(
         """

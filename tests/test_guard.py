@@ -168,11 +168,14 @@ for _ in range(2):
         import agents.realtime
     except shim.ShimError:
         print("refused")
-""",
+"""
+        + REPORT,
         path=tmp_path,
         environment={"OPENAI_AGENTS_SHIM": "strict"},
     )
-    assert child.stdout.split() == ["refused", "refused"], child.stderr
+    assert child.stdout.split()[:2] == ["refused", "refused"], child.stderr
+    close_reset = child.report["fixes"]["close-reset"]
+    assert close_reset["reason"] == "agents.realtime has not been imported yet"
 
 
 def test_strict_after_a_variable_was_put_right() -> None:

@@ -50,7 +50,7 @@ _HEADER = """\
 Written by `nox -s matrix`; do not edit. Each release ran `tests/regression` on its own, as
 published, and under the shim, with the dependencies of its day. "3 of 14 fail" means that 3 of
 the 14 tests of that fix that apply to the release fail. Which ones these are is recorded in
-`tests/regression/bare.json`.
+`tests/regression/bare.json`. "Other" are the upstream reports, end to end, in `test_reports.py`.
 """
 
 
