@@ -11,6 +11,7 @@ import agents.realtime
 import pytest
 import pytest_asyncio
 import wire
+from agents.realtime import model_events
 from agents.realtime.model import RealtimeModelListener
 from agents.realtime.model_inputs import RealtimeModelSendInterrupt, RealtimeModelSendRawMessage
 from agents.realtime.openai_realtime import OpenAIRealtimeWebSocketModel
@@ -38,9 +39,12 @@ class Recorder(RealtimeModelListener):
 
     def __init__(self) -> None:
         self.events: list[Any] = []
+        self.settled = asyncio.Event()
 
     async def on_event(self, event: Any) -> None:
         self.events.append(event)
+        if event.type == "raw_server_event" and event.data["type"] == "input_audio_buffer.cleared":
+            self.settled.set()
 
     def types(self) -> list[str]:
         return [event.type for event in self.events]
@@ -51,6 +55,7 @@ class Line:
 
     def __init__(self, server: Any) -> None:
         self.server = server
+        self.connection: Any = None
         self.model: Any = OpenAIRealtimeWebSocketModel()
         self.recorder = Recorder()
         self.model.add_listener(self.recorder)
@@ -61,10 +66,22 @@ class Line:
         number = len(self.server.connections) + 1
         settings = {"api_key": "test", "url": self.server.url, "initial_model_settings": {}}
         await self.model.connect({**settings, **config})
-        connection = await self.server.connection(number)
+        self.connection = await self.server.connection(number)
         # The session's settings, and the tracing that follows session.created.
-        await connection.wait_for("session.update", count=2, timeout=PATIENCE)
-        return connection
+        await self.connection.wait_for("session.update", count=2, timeout=PATIENCE)
+        await self.settle()
+        return self.connection
+
+    async def settle(self) -> None:
+        """Wait until the server has everything, and the model what it answered to that."""
+        barrier = "input_audio_buffer.clear"
+        number = sum(frame["type"] == barrier for frame in self.connection.received) + 1
+        self.recorder.settled.clear()
+        message: Any = {"type": barrier}
+        await self.model.send_event(RealtimeModelSendRawMessage(message=message))
+        await self.connection.wait_for(barrier, count=number, timeout=PATIENCE)
+        if hasattr(model_events, "RealtimeModelRawServerEvent"):
+            await asyncio.wait_for(self.recorder.settled.wait(), timeout=PATIENCE)
 
     async def receive(self, *events: wire.Event) -> None:
         """Let the model handle server events, as its listener task does."""
@@ -81,12 +98,12 @@ class Line:
             wire.response_created("resp_old"),
             wire.audio_delta("item_old", response_id="resp_old", ms=30_000),
         )
+        await self.settle()
 
     async def frames(self, connection: Any) -> set[str]:
-        """The types of all frames that the model has sent on a connection until now."""
-        message: Any = {"type": "input_audio_buffer.clear"}
-        await self.model.send_event(RealtimeModelSendRawMessage(message=message))
-        await connection.wait_for("input_audio_buffer.clear", timeout=PATIENCE)
+        """The types of all frames that the model has sent on its connection until now."""
+        assert connection is self.connection
+        await self.settle()
         return {frame["type"] for frame in connection.received}
 
 
