@@ -124,7 +124,13 @@ async def _cancel_response_create_tasks(
 
 
 def _stop_if_retired() -> None:
-    if _retired and asyncio.current_task() in _retired:
+    if not _retired:
+        return
+    try:
+        task = asyncio.current_task()
+    except RuntimeError:  # A coroutine that is driven without an event loop.
+        return
+    if task in _retired:
         raise asyncio.CancelledError("the connection of this task is closed")
 
 

@@ -32,3 +32,13 @@ def test_a_playback_tracker_that_raises_is_logged_without_its_words(
     close_reset._tell_playback_tracker(Tracker())
     assert "ValueError" in caplog.text
     assert "4242" not in caplog.text
+
+
+def test_a_handler_that_is_driven_without_an_event_loop() -> None:
+    class Task:
+        pass
+
+    task = Task()
+    close_reset._retired.add(task)
+    close_reset._stop_if_retired()
+    close_reset._retired.discard(task)
