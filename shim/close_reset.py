@@ -82,10 +82,6 @@ def _forget_connection(model: Any) -> None:
     for name in _CONNECTION_STATE:
         if name in new:
             setattr(model, name, new[name])
-    tracker = new.get("_audio_state_tracker")
-    if tracker is not None and not hasattr(tracker, "_format"):
-        # 0.2.4 to 0.15.2 read the format of the session before they know it.
-        tracker._format = None
     # From 0.23.1 the release's own close() has told it.
     if not hasattr(model, "_reset_connection_state"):
         _tell_playback_tracker(getattr(model, "_playback_tracker", None))
@@ -99,6 +95,19 @@ def _tell_playback_tracker(tracker: Any) -> None:
     except Exception as error:
         # It must not take the place of what close() raised, and its text may hold words.
         _logger.error("on_interrupted() of the playback tracker raised %s", type(error).__name__)
+
+
+def _handle_audio_delta(
+    wrapped: Callable[..., Any], model: Any, args: tuple[Any, ...], kwargs: dict[str, Any]
+) -> Any:
+    """Let audio come before the session's format is known, on a new tracker.
+
+    0.2.4 to 0.15.2 set the tracker's format only then, and raise AttributeError before.
+    """
+    tracker = model._audio_state_tracker
+    if not hasattr(tracker, "_format"):
+        tracker._format = None
+    return wrapped(*args, **kwargs)
 
 
 async def _emit_event(
@@ -167,6 +176,13 @@ FIX = Fix(
     issues=("#5068",),
     wraps=(
         Wrap(module=_OPENAI_REALTIME, attribute=f"{_MODEL}.close", wrapper=_close),
+        Wrap(
+            module=_OPENAI_REALTIME,
+            attribute=f"{_MODEL}._handle_audio_delta",
+            wrapper=_handle_audio_delta,
+            first="0.2.4",
+            last="0.15.2",
+        ),
         Wrap(module=_OPENAI_REALTIME, attribute=f"{_MODEL}._emit_event", wrapper=_emit_event),
         Wrap(
             module=_OPENAI_REALTIME,

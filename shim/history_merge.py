@@ -9,13 +9,12 @@ Upstream: issue #4050, pull requests #1495, #3214 and #4284.
 
 from __future__ import annotations
 
-from collections import deque
 from collections.abc import Callable, Sequence
 from contextvars import ContextVar
 from dataclasses import dataclass
 from typing import Any
 
-from .said import said, unsent
+from .said import said
 from .wraps import Fix, Wrap
 
 _SESSION = "agents.realtime.session"
@@ -28,7 +27,7 @@ class _Arrival:
     item_id: str
     event: Any
     heard: str | None
-    """The words of the item's transcript deltas; up to 0.2.11 the history does not have them."""
+    """The words of the item's transcript deltas, where the history does not have them."""
 
 
 # Tasks that are started meanwhile inherit the variable; by then it is empty for them too.
@@ -39,21 +38,28 @@ def _on_event(
     wrapped: Callable[..., Any], session: Any, args: tuple[Any, ...], kwargs: dict[str, Any]
 ) -> Any:
     """Remember the event that brings an update while the release handles it."""
+    return _handle(wrapped, _event_of(*args, **kwargs), heard={})
 
-    def event_of(event: Any) -> Any:
-        return event
 
-    event = event_of(*args, **kwargs)
+def _on_event_without_deltas(
+    wrapped: Callable[..., Any], session: Any, args: tuple[Any, ...], kwargs: dict[str, Any]
+) -> Any:
+    """The same for 0.2.8 to 0.2.11, whose history has no transcript deltas."""
+    return _handle(wrapped, _event_of(*args, **kwargs), heard=session._item_transcripts)
+
+
+def _event_of(event: Any) -> Any:
+    return event
+
+
+async def _handle(wrapped: Callable[..., Any], event: Any, *, heard: dict[str, str]) -> Any:
     if event.type == "item_updated":
-        return _handle(wrapped, session, event, event.item.item_id)
-    if event.type == "transcript_delta":
-        return _handle(wrapped, session, event, event.item_id)
-    return wrapped(*args, **kwargs)
-
-
-async def _handle(wrapped: Callable[..., Any], session: Any, event: Any, item_id: str) -> Any:
-    heard = session._item_transcripts.get(item_id)
-    arrivals = [_Arrival(item_id=item_id, event=event, heard=heard)]
+        item_id = event.item.item_id
+    elif event.type == "transcript_delta":
+        item_id = event.item_id
+    else:
+        return await wrapped(event)
+    arrivals = [_Arrival(item_id=item_id, event=event, heard=heard.get(item_id))]
     token = _arrival.set(arrivals)
     try:
         return await wrapped(event)
@@ -136,18 +142,14 @@ def _continued(known: str | None, heard: str | None, delta: str) -> str | None:
 
 def _merge_items(known: Any, update: Any) -> Any:
     """Return ``known`` with what ``update``, a message of the same role, says."""
-    fields = said(update)
-    # The same in both, and set only where the server sent them: see _is_transcription.
-    for name in ("item_id", "type", "role"):
-        fields.pop(name, None)
-    fields["content"] = _merge_content(
+    fields = {name: value for name, value in known if name in known.model_fields_set}
+    content = _merge_content(
         _as_audio_if_transcribed(known, update.content or []), update.content or []
     )
-    item = known.model_copy(update=fields)
-    status = getattr(update, "status", None)
-    if getattr(item, "status", None) is None and status is not None:
-        # The item was made from a delta or a transcription; to the server it is a new one.
-        return unsent(item.model_copy(update={"status": status}))
+    item = update.model_copy(update={**fields, **said(update), "content": content})
+    if "role" not in fields:
+        # See _as_audio_if_transcribed.
+        item.model_fields_set.discard("role")
     return item
 
 
@@ -157,14 +159,14 @@ def _merge_content(known: Sequence[Any], update: Sequence[Any]) -> list[Any]:
     A known part that the update does not bring stays, right after the part that it followed.
     """
     partners = _pair(known, update)
-    content: list[list[Any]] = [
-        [part if partner is None else _merge_parts(known[partner], part)]
+    content: list[tuple[int | None, Any]] = [
+        (partner, part if partner is None else _merge_parts(known[partner], part))
         for part, partner in zip(update, partners, strict=True)
     ]
-    leading: list[Any] = []
-    for index, position in _left_over(known, partners):
-        (leading if position is None else content[position]).append(known[index])
-    return leading + [part for group in content for part in group]
+    for index, part in enumerate(known):
+        if index not in partners:
+            content.insert(_place(index, known, content), (index, part))
+    return [part for _, part in content]
 
 
 def _merge_parts(known: Any, part: Any) -> Any:
@@ -176,71 +178,48 @@ def _pair(known: Sequence[Any], update: Sequence[Any]) -> list[int | None]:
     """Return, for each part of the update, the index of the known part that it is about.
 
     An image with a URL is about the known image of that URL; any other part about the first
-    known one of its kind that is still unpaired.
+    known one of its kind that is still unpaired, and that no later image with a URL is about.
     """
-    by_url: dict[str, deque[int]] = {}
-    by_kind: dict[Any, deque[int]] = {}
-    for index, part in enumerate(known):
-        by_kind.setdefault(_kind(part), deque()).append(index)
-        if url := _image_url(part):
-            by_url.setdefault(url, deque()).append(index)
-
-    partners: list[int | None] = [None] * len(update)
-    taken: set[int] = set()
-    for position, part in enumerate(update):
-        if (url := _image_url(part)) and by_url.get(url):
-            partner = by_url[url].popleft()
-            partners[position] = partner
-            taken.add(partner)
-    for position, part in enumerate(update):
-        if _image_url(part):
-            continue
-        candidates = by_kind.get(_kind(part), deque())
-        while candidates and candidates[0] in taken:
-            candidates.popleft()
-        if candidates:
-            partners[position] = candidates.popleft()
-    return _in_known_order(partners, known)
+    unpaired = list(range(len(known)))
+    partners: list[int | None] = []
+    for part in update:
+        later = update[len(partners) + 1 :]
+        partner = next(
+            (index for index in unpaired if _is_about(part, known, index, unpaired, later)), None
+        )
+        if partner is not None:
+            unpaired.remove(partner)
+        partners.append(partner)
+    return partners
 
 
-def _in_known_order(partners: list[int | None], known: Sequence[Any]) -> list[int | None]:
-    """Keep known images of the same URL in their order, or the same update would swap them again.
+def _is_about(
+    part: Any, known: Sequence[Any], index: int, unpaired: Sequence[int], later: Sequence[Any]
+) -> bool:
+    if _kind(part) != _kind(known[index]):
+        return False
+    url, known_url = _image_url(part), _image_url(known[index])
+    if url or not known_url:
+        return url == known_url
+    left = sum(_image_url(known[each]) == known_url for each in unpaired)
+    return left > sum(_image_url(each) == known_url for each in later)
 
-    Which of them an incoming image without a URL, or with theirs, is about cannot be told.
+
+def _place(index: int, known: Sequence[Any], content: Sequence[tuple[int | None, Any]]) -> int:
+    """Return where an unpaired known part goes: right after the part that it followed.
+
+    Where the update changed the order, it goes no earlier than behind an earlier part of its
+    kind, or the next update of the same content would pair differently. All known parts before it
+    are in place.
     """
-    by_url: dict[str, list[int]] = {}
-    for index in sorted(index for index in partners if index is not None):
-        if url := _image_url(known[index]):
-            by_url.setdefault(url, []).append(index)
-    ordered = {url: iter(indices) for url, indices in by_url.items()}
-    return [
-        next(ordered[url]) if index is not None and (url := _image_url(known[index])) else index
-        for index in partners
-    ]
-
-
-def _left_over(
-    known: Sequence[Any], partners: Sequence[int | None]
-) -> list[tuple[int, int | None]]:
-    """Return each unpaired known part's index with the position in the update that it follows.
-
-    That is the position of the part before it; where the update changed the order, no position
-    before that of an earlier part of the same kind, or the next update of the same content
-    would pair differently. None: it follows no part of the update.
-    """
-    position_of = {index: position for position, index in enumerate(partners) if index is not None}
-    left_over: list[tuple[int, int | None]] = []
-    previous = -1
-    last_of_kind: dict[Any, int] = {}
-    for index, part in enumerate(known):
-        kind = _kind(part)
-        if index in position_of:
-            previous = position_of[index]
-        else:
-            previous = max(previous, last_of_kind.get(kind, -1))
-            left_over.append((index, None if previous < 0 else previous))
-        last_of_kind[kind] = max(previous, last_of_kind.get(kind, -1))
-    return left_over
+    predecessors = (
+        position
+        for position, (other, _) in enumerate(content)
+        if other is not None
+        and other < index
+        and (other == index - 1 or _kind(known[other]) == _kind(known[index]))
+    )
+    return max(predecessors, default=-1) + 1
 
 
 def _kind(part: Any) -> Any:
@@ -248,7 +227,7 @@ def _kind(part: Any) -> Any:
 
 
 def _image_url(part: Any) -> str | None:
-    return getattr(part, "image_url", None) if _kind(part) == "input_image" else None
+    return getattr(part, "image_url", None) or None
 
 
 def _as_audio_if_transcribed(known: Any, update: Sequence[Any]) -> list[Any]:
@@ -295,7 +274,19 @@ FIX = Fix(
     name="history-merge",
     issues=("#4050",),
     wraps=(
-        Wrap(module=_SESSION, attribute="RealtimeSession.on_event", wrapper=_on_event),
+        Wrap(
+            module=_SESSION,
+            attribute="RealtimeSession.on_event",
+            wrapper=_on_event_without_deltas,
+            first="0.2.8",
+            last="0.2.11",
+        ),
+        Wrap(
+            module=_SESSION,
+            attribute="RealtimeSession.on_event",
+            wrapper=_on_event,
+            first="0.3.0",
+        ),
         Wrap(
             module=_SESSION,
             attribute="RealtimeSession._get_new_history",

@@ -389,9 +389,9 @@ class Stubborn(RealtimeModelListener):
         if self.holding.is_set() or "_old" not in str(event):
             return
         if self._close:
-            # From 0.4.1 close() waits for the very task that it runs in here, and fails.
-            with suppress(RuntimeError):
-                await self._line.model.close()
+            # From 0.4.1 close() waits for the very task that it runs in here, and takes the
+            # cancellation of that task for the end of it.
+            await self._line.model.close()
         self.holding.set()
         while not self._line.released.is_set():
             with suppress(asyncio.CancelledError):
@@ -521,4 +521,13 @@ async def test_2_6_audio_that_comes_before_the_session_of_the_next_connection(li
     await line.model.close()
     line.recorder.events.clear()
     await line.receive(wire.audio_delta("item_new", response_id="resp_new"))
+    assert "audio" in line.recorder.types()
+
+
+@pytest.mark.asyncio
+async def test_2_6_audio_that_comes_before_the_session_of_the_first_connection(line: Line) -> None:
+    try:
+        await line.receive(wire.audio_delta("item_new", response_id="resp_new"))
+    except AttributeError as error:
+        raise AssertionError(f"the audio is not handled: {error}") from error
     assert "audio" in line.recorder.types()
