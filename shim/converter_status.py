@@ -63,35 +63,34 @@ def _get_new_history(
     def arguments(old_history: Any, event: Any) -> tuple[Any, Any]:
         return old_history, event
 
-    old_history, event = arguments(*args, **kwargs)
-    known = _known_item(old_history, event)
+    history, event = arguments(*args, **kwargs)
     new_history = wrapped(*args, **kwargs)
-    if known is None:
+    if all(item.item_id != event.item_id for item in history):
         return new_history
+    # Known items keep their places. An id can be there twice: a transcription only goes into user
+    # items, and adds one if there is none of its id.
     return [
-        _with_known_status(item, known) if item.item_id == known.item_id else item
-        for item in new_history
-    ]
+        _with_known_status(item, known) if _keeps_status(known, event) else item
+        for known, item in zip(history, new_history, strict=False)
+    ] + new_history[len(history) :]
 
 
-def _known_item(history: Any, event: Any) -> Any:
-    """Return the known message whose status ``event`` must not change, or None.
+def _keeps_status(known: Any, event: Any) -> bool:
+    """Tell whether ``event`` must not change the status of a known item.
 
     A completed transcription is not the server's word on the item's status, but the SDK takes
     it for one: it may fill in a status that the server never sent, and no other.
     """
-    known = next((item for item in history if item.item_id == event.item_id), None)
-    if known is None or known.type != "message":
-        return None
+    if known.item_id != event.item_id or known.type != "message":
+        return False
     if event.type == "input_audio_transcription_completed":
-        return known if "status" in said(known) else None
-    same_role = event.type == "message" and event.role == known.role
-    return known if same_role and "status" not in said(event) else None
+        return known.role == "user" and "status" in said(known)
+    return event.type == "message" and event.role == known.role and "status" not in said(event)
 
 
 def _with_known_status(item: Any, known: Any) -> Any:
     status = getattr(known, "status", None)
-    if status is None:
+    if item is known or status is None:
         return item
     item = item.model_copy(update={"status": status})
     return item if "status" in said(known) else unsent(item)

@@ -88,11 +88,7 @@ def _get_new_history(
 
 
 def _index_of(history: Sequence[Any], item_id: str) -> int | None:
-    # From the end, where the live item is.
-    for index in range(len(history) - 1, -1, -1):
-        if history[index].item_id == item_id:
-            return index
-    return None
+    return next((index for index, item in enumerate(history) if item.item_id == item_id), None)
 
 
 def _updated(known: Any, update: Any) -> Any:
