@@ -14,7 +14,7 @@ from contextvars import ContextVar
 from dataclasses import dataclass
 from typing import Any
 
-from .said import said
+from .said import said, unsent
 from .wraps import Fix, Wrap
 
 _SESSION = "agents.realtime.session"
@@ -138,14 +138,17 @@ def _continued(known: str | None, heard: str | None, delta: str) -> str | None:
 
 def _merge_items(known: Any, update: Any) -> Any:
     """Return ``known`` with what ``update``, a message of the same role, says."""
-    fields = {name: value for name, value in known if name in known.model_fields_set}
-    content = _merge_content(
+    fields = said(update)
+    # The same in both, and left out of items that the release makes: see _as_audio_if_transcribed.
+    fields.pop("role", None)
+    fields["content"] = _merge_content(
         _as_audio_if_transcribed(known, update.content or []), update.content or []
     )
-    item = update.model_copy(update={**fields, **said(update), "content": content})
-    if "role" not in fields:
-        # See _as_audio_if_transcribed.
-        item.model_fields_set.discard("role")
+    item = known.model_copy(update=fields)
+    status = getattr(update, "status", None)
+    if getattr(item, "status", None) is None and status is not None:
+        # Made from a delta or a transcription; to the server it is a new one.
+        return unsent(item.model_copy(update={"status": status}))
     return item
 
 

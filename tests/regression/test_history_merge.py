@@ -441,6 +441,19 @@ async def test_3_7_a_delta_changes_the_transcript_and_nothing_else() -> None:
 
 @pytest.mark.asyncio
 @needs_deltas
+async def test_3_7_a_delta_keeps_a_status_that_was_never_sent() -> None:
+    call = Call()
+    await call.receive(
+        wire.created(message("item_1", "assistant", audio())),
+        wire.transcript_delta("item_1", "Hello"),
+    )
+    assert call.status("item_1") == "in_progress"
+    await call.receive(wire.retrieved(message("item_1", "assistant", audio())))
+    assert call.status("item_1") == "in_progress"
+
+
+@pytest.mark.asyncio
+@needs_deltas
 async def test_3_7_a_delta_keeps_the_audio() -> None:
     call = Call()
     await call.receive(
