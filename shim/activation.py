@@ -227,6 +227,11 @@ class _Shim:
         if (refusal := examination.refusal_of(modules)) is not None or release is None:
             assert refusal is not None, "without a release the package is refused"
             return FixStatus(state="refused", reason=f"{refusal.reason}. {refusal.remedy}")
+        if modules <= examination.patched:
+            return FixStatus(
+                state="not-needed",
+                reason=f"{guard.DISTRIBUTION} {release.version} has this project's patches",
+            )
         if fix.name not in release.fixes:
             return FixStatus(
                 state="not-needed", reason=f"{guard.DISTRIBUTION} {release.version} has no defect"

@@ -1,7 +1,8 @@
 """Which release is installed, and whether its files are the published ones.
 
 A module is wrapped only if its file's hash is the one that the release table has for the
-installed release. Everything else is refused, in words.
+installed release. A module that has this project's patches is left alone, as it needs nothing.
+Everything else is refused, in words.
 """
 
 from __future__ import annotations
@@ -24,11 +25,14 @@ class Release:
     Attributes:
         version: The release's version.
         modules: SHA-256 (hexadecimal) of each module's file, by the module's full name.
+        patched: The same with this project's patches applied, and of the other modules that they
+            change; empty if there are none for the release.
         fixes: Names of the fixes that the release needs.
     """
 
     version: str
     modules: dict[str, str]
+    patched: dict[str, str]
     fixes: frozenset[str]
 
 
@@ -48,11 +52,13 @@ class Examination:
         release: The installed release, if it is in the table and nothing speaks against it.
         package: The refusal of the package as a whole, if there is one.
         modules: The refusals of single modules, by their full names.
+        patched: Full names of the modules that have this project's patches.
     """
 
     release: Release | None = None
     package: Refusal | None = None
     modules: dict[str, Refusal]
+    patched: frozenset[str] = frozenset()
 
     def refusal_of(self, modules: set[str]) -> Refusal | None:
         """Return the first refusal that concerns any of ``modules``."""
@@ -67,7 +73,12 @@ def release_table() -> dict[str, Release]:
     assert data is not None, "the release table is part of the package"
     releases: dict[str, Any] = json.loads(data)["releases"]
     return {
-        version: Release(version=version, modules=entry["modules"], fixes=frozenset(entry["fixes"]))
+        version: Release(
+            version=version,
+            modules=entry["modules"],
+            patched=entry.get("patched", {}),
+            fixes=frozenset(entry["fixes"]),
+        )
         for version, entry in releases.items()
     }
 
@@ -89,41 +100,84 @@ def examine(folder: Path, *, table: dict[str, Release]) -> Examination:
     if version is None:
         return _refused(_not_the_sdk(folder, f"{DISTRIBUTION} is not installed"))
     release = table.get(version)
-    refusals = {
-        module: refusal
-        for module, digest in (release.modules if release else {}).items()
-        if (refusal := _examine_file(folder, module, digest, version)) is not None
-    }
+    refusals, patched = _examine_files(folder, release) if release else ({}, frozenset())
     nothing_matches = release is None or len(refusals) == len(release.modules)
-    if nothing_matches and not _is_installed_at(folder):
+    if nothing_matches and not patched and not _is_installed_at(folder):
         return _refused(_not_the_sdk(folder, f"{DISTRIBUTION} {version} is installed elsewhere"))
     if release is None:
         return _refused(_unknown_release(version, list(table)))
-    return Examination(release=release, modules=refusals)
+    return Examination(release=release, modules=refusals, patched=patched)
 
 
 def _refused(refusal: Refusal) -> Examination:
     return Examination(package=refusal, modules={})
 
 
-def _examine_file(folder: Path, module: str, digest: str, version: str) -> Refusal | None:
-    file = folder / f"{module.rpartition('.')[2]}.py"
-    try:
-        content = file.read_bytes()
-    except OSError as error:
-        return Refusal(
-            reason=f"the source of {module} cannot be read ({file}: {error.strerror or error})",
-            remedy="Install the SDK as files, with their sources.",
-        )
-    if hashlib.sha256(content).hexdigest() == digest:
-        return None
+def _examine_files(folder: Path, release: Release) -> tuple[dict[str, Refusal], frozenset[str]]:
+    """Return the refusals of pinned modules, and all modules that have this project's patches."""
+    refusals: dict[str, Refusal] = {}
+    published: set[str] = set()
+    patched: set[str] = set()
+    for module in {**release.modules, **release.patched}:
+        file = _source(folder, module)
+        try:
+            found = hashlib.sha256(file.read_bytes()).hexdigest()
+        except OSError as error:
+            if module in release.modules:
+                refusals[module] = _unreadable(file, module, error)
+            continue
+        if found == release.patched.get(module):
+            patched.add(module)
+        elif found == release.modules.get(module):
+            published.add(module)
+        elif module in release.modules:
+            refusals[module] = _edited(file, release.version)
+    if patched:
+        # What the patches put into one file counts on what they put into the others.
+        example = _source(folder, next(each for each in release.patched if each in patched))
+        for module in published:
+            refusals[module] = _partly_patched(_source(folder, module), example, release.version)
+        for module in sorted(set(release.patched) - patched - set(release.modules)):
+            refusal = _partly_patched(_source(folder, module), example, release.version)
+            for pinned in patched & set(release.modules):
+                refusals.setdefault(pinned, refusal)
+    return refusals, frozenset(patched)
+
+
+def _source(folder: Path, module: str) -> Path:
+    return folder / f"{module.rpartition('.')[2]}.py"
+
+
+def _unreadable(file: Path, module: str, error: OSError) -> Refusal:
+    return Refusal(
+        reason=f"the source of {module} cannot be read ({file}: {error.strerror or error})",
+        remedy="Install the SDK as files, with their sources.",
+    )
+
+
+def _edited(file: Path, version: str) -> Refusal:
     return Refusal(
         reason=f"{file} is not the file that {DISTRIBUTION} {version} was published with",
         remedy=(
-            f"If nobody meant to edit it: pip install --force-reinstall --no-deps "
-            f"{DISTRIBUTION}=={version}. If somebody did, what the fix does has to go in there too."
+            f"If nobody meant to edit it: {_reinstall(version)}. If somebody did, apply the "
+            f"patches for {DISTRIBUTION} {version} from this project's patches/ to that tree "
+            "instead."
         ),
     )
+
+
+def _partly_patched(file: Path, patched: Path, version: str) -> Refusal:
+    return Refusal(
+        reason=(
+            f"{patched.name} has this project's patches for {DISTRIBUTION} {version}, and {file} "
+            "does not"
+        ),
+        remedy=f"Apply all of them to the published files, or none: {_reinstall(version)}.",
+    )
+
+
+def _reinstall(version: str) -> str:
+    return f"pip install --force-reinstall --no-deps {DISTRIBUTION}=={version}"
 
 
 def _is_installed_at(folder: Path) -> bool:

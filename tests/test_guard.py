@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import hashlib
 import py_compile
 from importlib import metadata
 from pathlib import Path
 
 import pytest
 from children import REPORT, copy_sdk, python
+
+from shim.guard import release_table
 
 VERSION = metadata.version("openai-agents")
 IMPORTS = "import shim, agents.realtime"
@@ -37,6 +40,7 @@ def test_an_edited_session_is_refused_for_the_fixes_that_touch_it(tmp_path: Path
     assert f"openai-agents {VERSION}" in warning
     assert str(tmp_path / "agents" / "realtime" / "session.py") in warning
     assert f"pip install --force-reinstall --no-deps openai-agents=={VERSION}" in warning
+    assert f"apply the patches for openai-agents {VERSION}" in warning
 
 
 def test_an_edited_model_is_refused_for_the_fixes_that_touch_it(tmp_path: Path) -> None:
@@ -247,3 +251,140 @@ import agents.realtime
         "history-merge": "applied",
     }
     assert child.stderr == ""
+
+
+NAMES = ("openai_realtime", "session", "_default_tracker")
+"""The files that the patches of the tests change, the third of which is not wrapped."""
+
+
+def with_patches(folder: Path, code: str, *, patched: set[str]) -> str:
+    """Return the code, run with a table that has other files for a patched tree.
+
+    Of these files, the ``patched`` ones are in the folder; the others stay as published.
+    """
+    hashes = {}
+    for name in NAMES:
+        file = folder / f"{name}.py"
+        published = file.read_bytes()
+        append_comment(file)
+        hashes[f"agents.realtime.{name}"] = hashlib.sha256(file.read_bytes()).hexdigest()
+        if name not in patched:
+            file.write_bytes(published)
+    return f"""
+import dataclasses, shim.guard
+table = shim.guard.release_table()
+def with_patches():
+    release = dataclasses.replace(table[{VERSION!r}], patched={hashes!r})
+    return {{**table, {VERSION!r}: release}}
+shim.guard.release_table = with_patches
+{code}"""
+
+
+def test_a_patched_tree_needs_nothing(tmp_path: Path) -> None:
+    folder = copy_sdk(tmp_path)
+    code = with_patches(folder, "import agents.realtime", patched=set(NAMES))
+    child = python(
+        code + "\nprint({type(each).__name__ for each in "
+        "vars(agents.realtime.RealtimeSession).values()} & {'FunctionWrapper'})" + REPORT,
+        path=tmp_path,
+        environment={"OPENAI_AGENTS_SHIM": "strict"},
+    )
+    assert set(child.states.values()) == {"not-needed"}
+    reasons = {fix["reason"] for fix in child.report["fixes"].values()}
+    assert reasons == {f"openai-agents {VERSION} has this project's patches"}
+    assert child.stdout.startswith("set()")
+    assert child.stderr == ""
+
+
+@pytest.mark.parametrize("call", ["shim.revert()", "shim.apply()", "shim.revert(); shim.apply()"])
+def test_a_patched_tree_goes_on_needing_nothing(tmp_path: Path, call: str) -> None:
+    folder = copy_sdk(tmp_path)
+    code = with_patches(folder, f"import agents.realtime\n{call}", patched=set(NAMES))
+    child = python(code + REPORT, path=tmp_path)
+    assert set(child.states.values()) == {"not-needed"}
+    assert child.stderr == ""
+
+
+def test_the_command_line_on_a_patched_tree(tmp_path: Path) -> None:
+    folder = copy_sdk(tmp_path)
+    code = with_patches(
+        folder,
+        "import shim.__main__ as command\nprint(command.main(['status']))",
+        patched=set(NAMES),
+    )
+    child = python(code, path=tmp_path)
+    assert child.stdout.splitlines() == [
+        f"openai-agents {VERSION}",
+        f"  converter-status  not-needed  openai-agents {VERSION} has this project's patches",
+        f"  close-reset       not-needed  openai-agents {VERSION} has this project's patches",
+        f"  history-merge     not-needed  openai-agents {VERSION} has this project's patches",
+        "0",
+    ]
+    assert child.stderr == ""
+
+
+@pytest.mark.parametrize(
+    ("unpatched", "states"),
+    [
+        ({"openai_realtime"}, ("refused", "refused", "not-needed")),
+        ({"session"}, ("refused", "not-needed", "refused")),
+        ({"openai_realtime", "_default_tracker"}, ("refused", "refused", "refused")),
+        ({"_default_tracker"}, ("refused", "refused", "refused")),
+        ({"openai_realtime", "session"}, ("refused", "refused", "refused")),
+    ],
+)
+def test_a_tree_with_some_files_patched_is_refused(
+    tmp_path: Path, unpatched: set[str], states: tuple[str, ...]
+) -> None:
+    folder = copy_sdk(tmp_path)
+    code = with_patches(folder, "import agents.realtime", patched=set(NAMES) - unpatched)
+    # A vendored copy beside an installed release is the SDK all the same.
+    elsewhere = "import shim.guard\nshim.guard._is_installed_at = lambda folder: False\n"
+    child = python(elsewhere + code + REPORT, path=tmp_path)
+    assert tuple(child.states.values()) == states
+    text = "".join(child.warnings)
+    assert f"has this project's patches for openai-agents {VERSION}, and {folder}" in text
+    assert all(f"{folder / name}.py does not." in text for name in unpatched)
+    assert f"or none: pip install --force-reinstall --no-deps openai-agents=={VERSION}." in text
+
+
+def test_a_patched_tree_without_one_of_its_files(tmp_path: Path) -> None:
+    folder = copy_sdk(tmp_path)
+    code = with_patches(folder, "import agents.realtime.session", patched=set(NAMES))
+    file = folder / "session.py"
+    py_compile.compile(str(file), cfile=str(file.with_suffix(".pyc")), doraise=True)
+    file.unlink()
+    child = python(code + REPORT, path=tmp_path)
+    assert tuple(child.states.values()) == ("refused", "not-needed", "refused")
+    assert "the source of agents.realtime.session cannot be read" in "".join(child.warnings)
+
+
+def test_an_edited_file_beside_a_patched_one_is_refused(tmp_path: Path) -> None:
+    folder = copy_sdk(tmp_path)
+    code = with_patches(folder, "import agents.realtime", patched=set(NAMES))
+    append_comment(folder / "session.py")
+    child = python(code + REPORT, path=tmp_path)
+    assert tuple(child.states.values()) == ("refused", "not-needed", "refused")
+    (warning,) = child.warnings
+    assert f"session.py is not the file that openai-agents {VERSION} was published with" in warning
+
+
+def test_some_of_the_patches_are_an_edit(tmp_path: Path) -> None:
+    folder = copy_sdk(tmp_path)
+    code = with_patches(folder, "import agents.realtime", patched=set())
+    for name in ("openai_realtime", "session"):
+        (folder / f"{name}.py").write_text((folder / f"{name}.py").read_text() + "# one of three\n")
+    # Where the SDK is installed, and not in a copy: that would be some other package.
+    child = python(
+        "import shim.guard\nshim.guard._is_installed_at = lambda folder: True\n" + code + REPORT,
+        path=tmp_path,
+    )
+    assert set(child.states.values()) == {"refused"}
+    assert len(child.warnings) == 2
+    assert all("was published with" in warning for warning in child.warnings)
+
+
+def test_the_table_has_the_hashes_of_both_modules_or_none() -> None:
+    for release in release_table().values():
+        assert not release.patched or set(release.patched) >= set(release.modules)
+        assert not set(release.patched.values()) & set(release.modules.values())
