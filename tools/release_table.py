@@ -20,7 +20,17 @@ from shim.activation import MODULES
 from shim.wraps import release_key
 from tools.published import download, find_release
 from tools.record import Record, load_record, recorded_failures, subject_of
-from tools.releases import CACHE, FIXES, PACKAGE, RECORD, TABLE, Release, UserError, load_table
+from tools.releases import (
+    CACHE,
+    FIXES,
+    PACKAGE,
+    RECORD,
+    TABLE,
+    Release,
+    UserError,
+    load_table,
+    with_patched,
+)
 
 _DIGEST_LENGTH = 16
 _DOWNLOADS_AT_ONCE = 4
@@ -110,16 +120,20 @@ def needed_fixes(name: str, record: Record | None, order: list[str]) -> list[str
 
 
 def describe(name: str, release: Release, *, cache: Path) -> Release:
-    """Return the table's entry for a release, from its published wheel; fixes excluded."""
+    """Return the table's entry for a release, from its published wheel; fixes excluded.
+
+    The hashes of the patched modules are taken over: `tools.patches` writes them.
+    """
     wheel = fetch_wheel(name, release, cache=cache)
     sources = module_sources(wheel)
-    return {
+    entry = {
         "uploaded": release["uploaded"],
         "requires_python": requires_python(wheel),
         "wheel_sha256": release["wheel_sha256"],
         "modules": {module: _sha256(source) for module, source in sources.items()},
         "functions": function_digest(name, sources),
     }
+    return with_patched(entry, release.get("patched"))
 
 
 def make_table(table: Mapping[str, Release], record: Record | None) -> dict[str, Any]:

@@ -10,14 +10,15 @@ import sys
 import tarfile
 import tempfile
 from collections import Counter
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
 from pathlib import Path
 
 import tomli
 from packaging.requirements import Requirement
 
-from tools.junit import outcomes
+from tools.junit import outcomes, reasons
 from tools.published import download
 from tools.releases import CACHE, Release, UserError, load_table
 
@@ -46,7 +47,12 @@ def fetch_sdist(name: str, release: Release) -> Path:
         with tempfile.TemporaryDirectory(dir=cache) as scratch:
             with tarfile.open(download(name, "sdist", folder=Path(scratch))) as archive:
                 archive.extractall(scratch, filter="data")
-            (Path(scratch) / folder.name).replace(folder)
+            try:
+                (Path(scratch) / folder.name).rename(folder)
+            except OSError:
+                # Another process may have been faster; then theirs is as good.
+                if not folder.exists():
+                    raise
     for module, expected in release["modules"].items():
         source = folder / "src" / f"{module.replace('.', '/')}.py"
         if hashlib.sha256(source.read_bytes()).hexdigest() != expected:
@@ -62,40 +68,66 @@ def test_requirements(sdist: Path) -> list[str]:
     return [*direct, *_INDIRECT_DEPENDENCIES]
 
 
-def run_tests(sdist: Path, *, shimmed: bool) -> tuple[dict[str, str], str]:
-    """Run the sdist's ``tests/realtime`` with its own configuration; return outcomes and output.
+@dataclass(frozen=True)
+class TestRun:
+    """What upstream's tests gave: each test's outcome, why some failed, and pytest's output."""
 
-    They test the sdist's own source: some look for its path in tracebacks. It has the bytes of the
-    wheel, so the shim accepts it, and under ``strict`` nothing passes if it does not.
+    # Not for pytest to collect.
+    __test__ = False
+
+    outcomes: Mapping[str, str]
+    reasons: Mapping[str, str]
+    output: str
+
+
+def run_tests(
+    tree: Path,
+    *,
+    source: Path | None = None,
+    tests: Sequence[str] = ("tests/realtime",),
+    python: Path | None = None,
+    arguments: Sequence[str] = (),
+) -> TestRun:
+    """Run tests of a tree, the unpacked sdist or one like it, with its own configuration.
+
+    They test the tree's own source: some look for its path in tracebacks. ``source`` is another
+    folder with the SDK to test. ``tests`` are files or folders in the tree, ``python`` is the
+    interpreter in place of this one, and ``arguments`` are passed on to pytest. An sdist has the
+    bytes of the wheel, so the shim accepts it, and under ``strict`` nothing passes if it does not.
     """
+    source = source or tree / "src"
     with tempfile.TemporaryDirectory() as scratch:
         report = Path(scratch) / "report.xml"
-        command = [sys.executable, "-m", "pytest", "tests/realtime", "-p", "no:cacheprovider"]
-        command += ["--continue-on-collection-errors"]
-        command += [f"--junitxml={report}", *(["-p", "shim"] if shimmed else [])]
+        command = [str(python or sys.executable), "-m", "pytest", *tests]
+        command += ["-p", "no:cacheprovider", "--continue-on-collection-errors"]
+        # With a space, pytest would look for its configuration above the folder as well.
+        command += ["-p", "tools.agents_from", f"--agents-from={source}"]
+        command += [f"--junitxml={report}", *arguments]
         run = subprocess.run(
             command,
-            cwd=sdist,
-            env={**os.environ, "PYTHONPATH": "src", "OPENAI_AGENTS_SHIM": "strict"},
+            cwd=tree,
+            env={**os.environ, "PYTHONPATH": str(source), "OPENAI_AGENTS_SHIM": "strict"},
             stdin=subprocess.DEVNULL,
             capture_output=True,
             text=True,
             check=False,
         )
-        found = outcomes(report) if report.exists() else {}
-    return found, f"{run.stdout}\n{run.stderr}"
+        output = f"{run.stdout}\n{run.stderr}"
+        if not report.exists():
+            return TestRun({}, {}, output)
+        return TestRun(outcomes(report), reasons(report), output)
 
 
-def lost_tests(without: Mapping[str, str], shimmed: Mapping[str, str]) -> list[str]:
-    """Return the tests that pass without the shim and do not pass with it."""
+def lost_tests(without: Mapping[str, str], fixed: Mapping[str, str]) -> list[str]:
+    """Return the tests that pass without the fixes and do not pass with them."""
     return sorted(
         test
         for test, outcome in without.items()
-        if outcome == "passed" and shimmed.get(test) != "passed"
+        if outcome == "passed" and fixed.get(test) != "passed"
     )
 
 
-def _words(found: Mapping[str, str]) -> str:
+def in_words(found: Mapping[str, str]) -> str:
     """Return the numbers of a run in words."""
     number = Counter(found.values())
     words = f"{number['passed']} passed, {number['failed']} failed, {number['error']} errors"
@@ -105,18 +137,20 @@ def _words(found: Mapping[str, str]) -> str:
 def compare(name: str, sdist: Path) -> int:
     """Run the tests both ways and print the numbers; return 1 if a test was lost or none ran."""
     with ThreadPoolExecutor() as pool:
-        pending = [pool.submit(run_tests, sdist, shimmed=shimmed) for shimmed in (False, True)]
-        (without, without_output), (shimmed, shimmed_output) = (run.result() for run in pending)
-    print(f"{name} without the shim: {_words(without)}")
-    print(f"{name} with the shim:    {_words(shimmed)}")
-    lost = lost_tests(without, shimmed)
+        pending = [
+            pool.submit(run_tests, sdist, arguments=arguments) for arguments in ([], ["-p", "shim"])
+        ]
+        without, shimmed = (run.result() for run in pending)
+    print(f"{name} without the shim: {in_words(without.outcomes)}")
+    print(f"{name} with the shim:    {in_words(shimmed.outcomes)}")
+    lost = lost_tests(without.outcomes, shimmed.outcomes)
     for test in lost:
         print(f"lost with the shim: {test}")
-    if not any(outcome == "passed" for outcome in without.values()):
-        print(f"no test passed without the shim:\n{without_output}")
+    if not any(outcome == "passed" for outcome in without.outcomes.values()):
+        print(f"no test passed without the shim:\n{without.output}")
         return 1
     if lost:
-        print(shimmed_output)
+        print(shimmed.output)
     return int(bool(lost))
 
 
