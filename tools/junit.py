@@ -18,13 +18,28 @@ def outcomes(report: Path) -> dict[str, str]:
     """
     found: dict[str, str] = {}
     for case in ElementTree.parse(report).iter("testcase"):
-        test = f"{case.get('classname')}::{case.get('name')}"
+        test = _name(case)
         marks = (word for tag, word in _OUTCOMES.items() if case.find(tag) is not None)
         outcome = next(marks, "passed")
         # A test that passes and then fails to clean up has two entries.
         if found.get(test) not in {"failed", "error"}:
             found[test] = outcome
     return found
+
+
+def reasons(report: Path) -> dict[str, str]:
+    """Return the first line of what pytest says of each test that failed, mostly an exception."""
+    found: dict[str, str] = {}
+    for case in ElementTree.parse(report).iter("testcase"):
+        failure = case.find("failure")
+        if failure is not None:
+            message = (failure.get("message") or "").strip()
+            found[_name(case)] = message.partition("\n")[0]
+    return found
+
+
+def _name(case: ElementTree.Element) -> str:
+    return f"{case.get('classname')}::{case.get('name')}"
 
 
 def main(arguments: list[str] | None = None) -> int:

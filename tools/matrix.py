@@ -3,21 +3,19 @@
 from __future__ import annotations
 
 import argparse
-import os
-import subprocess
 import sys
 import tempfile
 import time
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor, as_completed
-from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 
 from rich.console import Console
 from rich.markup import escape
 
+from tools.environments import add_options, install
 from tools.record import (
     FAILING,
     Record,
@@ -32,11 +30,9 @@ from tools.releases import (
     FIXES,
     RECORD,
     ROOT,
-    TEST_REQUIREMENTS,
     Release,
     UserError,
     load_table,
-    sdk_arguments,
     select,
 )
 from tools.suite import SuiteRun, run_suite
@@ -64,28 +60,6 @@ class Result:
     shimmed: SuiteRun
     seconds: float
     problems: tuple[str, ...]
-
-
-def install(name: str, release: Release, *, folder: Path, python: str) -> Path:
-    """Make an environment with the release of its day and the project; return its interpreter.
-
-    Raises UserError with the installer's words if that fails.
-    """
-    _uv("venv", "--python", python, str(folder))
-    interpreter = folder / ("Scripts/python.exe" if os.name == "nt" else "bin/python")
-    target = ("pip", "install", "--python", str(interpreter))
-    _uv(*target, *sdk_arguments(name, release))
-    _uv(*target, *TEST_REQUIREMENTS)
-    _uv(*target, "--no-deps", "--editable", str(ROOT))
-    return interpreter
-
-
-def _uv(*arguments: str) -> None:
-    """Run uv; raises UserError with its words if it fails."""
-    command = [sys.executable, "-m", "uv", "--quiet", *arguments]
-    run = subprocess.run(command, capture_output=True, text=True, check=False)
-    if run.returncode:
-        raise UserError(f"uv {arguments[0]} failed:\n{run.stderr.strip()}")
 
 
 def run_release(
@@ -226,25 +200,14 @@ def _is_complete(run: SuiteRun) -> bool:
     return bool(run.outcomes) and run.exit_code in (0, 1)
 
 
-def _jobs(text: str) -> int:
-    with suppress(ValueError):
-        jobs = int(text)
-        if jobs >= 1:
-            return jobs
-    raise argparse.ArgumentTypeError(f"{text!r} is not a number of jobs, which is 1 or more")
-
-
 def _parser() -> argparse.ArgumentParser:
     parser = argparse.ArgumentParser(prog="nox -s matrix --", description=__doc__)
-    parser.add_argument("--python", default="3.11", help="Python version (default: %(default)s)")
+    add_options(parser)
     parser.add_argument(
         "--releases", help="such as 0.2.0-0.3.1,0.24.0, or the word default (default: all)"
     )
     parser.add_argument(
         "--record", action="store_true", help="rewrite tests/regression/bare.json from this run"
-    )
-    parser.add_argument(
-        "--jobs", type=_jobs, default=os.cpu_count() or 1, help="releases at once (default: CPUs)"
     )
     return parser
 

@@ -24,10 +24,11 @@ TIMEOUT = 900.0
 TEST_TIMEOUT = 180.0
 """Seconds after which one test is stopped."""
 
-MODES = {"bare": ["--bare"], "shimmed": ["-p", "shim"], "recording": []}
+MODES = {"bare": ["--bare"], "shimmed": ["-p", "shim"], "recording": [], "patched": []}
 """Arguments of pytest per way to run the suite.
 
 ``bare`` holds a release to the record of its failures, ``recording`` takes them as they come.
+``patched`` is for a source that has the fixes.
 """
 
 
@@ -45,33 +46,38 @@ def run_suite(
     mode: str,
     *,
     python: Path,
+    source: Path | None = None,
     junit: Path | None = None,
     arguments: Sequence[str] = (),
 ) -> SuiteRun:
     """Run the suite with the interpreter of an environment, in one of the `MODES`.
 
-    ``junit`` is the JUnit file to write, if any, and ``arguments`` are passed on to pytest.
-    Reports are files of the run alone, so any number of runs may go on at once.
+    ``source`` is a folder that holds the SDK to test, in place of the installed one; nothing runs
+    if another one gets imported. ``junit`` is the JUnit file to write, if any, and ``arguments``
+    are passed on to pytest. Reports are files of the run alone, so any number of runs may go on at
+    once.
     """
     with tempfile.TemporaryDirectory() as folder:
         report = Path(folder) / "outcomes.json"
         command = [str(python), "-m", "pytest", "tests/regression", "-p", "no:cacheprovider"]
         command += ["--timeout", str(TEST_TIMEOUT)]
         command += [*MODES[mode], "--outcomes", str(report), *arguments]
+        if source is not None:
+            command += ["-p", "tools.agents_from", f"--agents-from={source}"]
         if junit is not None:
             command.append(f"--junitxml={junit}")
-        exit_code, output = _run(command)
+        exit_code, output = _run(command, source)
         outcomes = json.loads(report.read_text(encoding="utf-8")) if report.exists() else {}
     return SuiteRun(mode, exit_code, output, outcomes.get("outcomes", {}))
 
 
-def _run(command: list[str]) -> tuple[int, str]:
+def _run(command: list[str], source: Path | None) -> tuple[int, str]:
     """Run a command and return its exit code and its output, both streams together."""
     try:
         run = subprocess.run(
             command,
             cwd=ROOT,
-            env=_environment(),
+            env=_environment(source),
             stdin=subprocess.DEVNULL,
             stdout=subprocess.PIPE,
             stderr=subprocess.STDOUT,
@@ -87,14 +93,18 @@ def _run(command: list[str]) -> tuple[int, str]:
     return run.returncode, run.stdout
 
 
-def _environment() -> dict[str, str]:
-    """Return this process's environment, set so that a fix that is refused is an error."""
+def _environment(source: Path | None) -> dict[str, str]:
+    """Return this process's environment, set so that a fix that is refused is an error.
+
+    A ``source`` comes ahead of the installed packages.
+    """
     kept = {
         name: value
         for name, value in os.environ.items()
         if not name.startswith("OPENAI_AGENTS_SHIM")
     }
-    return {**kept, "OPENAI_AGENTS_SHIM": "strict"}
+    path = {} if source is None else {"PYTHONPATH": str(source)}
+    return {**kept, **path, "OPENAI_AGENTS_SHIM": "strict"}
 
 
 def main(arguments: list[str] | None = None) -> int:

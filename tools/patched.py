@@ -1,0 +1,145 @@
+"""Run the regression suite on patched trees without the shim, or upstream's own Realtime tests."""
+
+from __future__ import annotations
+
+import argparse
+import sys
+import tempfile
+import time
+from collections import Counter
+from collections.abc import Callable, Sequence
+from concurrent.futures import ThreadPoolExecutor, as_completed
+from dataclasses import dataclass
+from pathlib import Path
+
+from rich.console import Console
+from rich.markup import escape
+
+from tools.checkout import Sources, checkout
+from tools.environments import add_options, install
+from tools.git import require_git
+from tools.patched_upstream import compare
+from tools.patches import published
+from tools.record import FAILING
+from tools.releases import CACHE, UserError, load_table
+from tools.series import Series, chosen_releases, load_series
+from tools.suite import run_suite
+from tools.upstream import test_requirements
+
+_OUTPUT_LINES = 40
+
+
+@dataclass(frozen=True, kw_only=True)
+class Result:
+    """What came of one release: the numbers in words, and what is wrong, one line or more each."""
+
+    release: str
+    words: str
+    problems: tuple[str, ...]
+    seconds: float = 0.0
+
+
+Job = Callable[[str], Result]
+
+
+def run_regression(release: str, tree: Path, python: Path) -> Result:
+    """Run the regression suite on the source of a patched tree."""
+    run = run_suite("patched", python=python, source=tree / "src")
+    problems = [f"{test} fails" for test, outcome in run.outcomes.items() if outcome in FAILING]
+    if run.exit_code or not run.outcomes:
+        tail = "\n".join(run.output.rstrip().splitlines()[-_OUTPUT_LINES:])
+        problems.append(f"the run has exit code {run.exit_code}\n{tail}")
+    number = Counter("failed" if each in FAILING else each for each in run.outcomes.values())
+    words = f"{number['passed']} passed, {number['failed']} failed, {number['skipped']} skipped"
+    return Result(release=release, words=words, problems=tuple(problems))
+
+
+def run_upstream(release: str, tree: Path, python: Path) -> Result:
+    """Run upstream's own Realtime tests on a patched tree, and hold them against the bare one."""
+    words, problems = compare(tree, python)
+    return Result(release=release, words=words, problems=tuple(problems))
+
+
+def prepare(sources: Sources, series: Sequence[Series], *, python: str, upstream: bool) -> Job:
+    """Return a function that makes a patched tree and its environment and runs the tests."""
+
+    def job(release: str) -> Result:
+        started = time.monotonic()
+        with tempfile.TemporaryDirectory(dir=CACHE, ignore_cleanup_errors=True) as scratch:
+            folder = Path(scratch)
+            try:
+                checkout(sources, series, release, folder / "tree")
+                interpreter = install(
+                    release,
+                    sources.table[release],
+                    folder=folder / "venv",
+                    python=python,
+                    requirements=test_requirements(folder / "tree") if upstream else (),
+                )
+            except UserError as error:
+                result = Result(release=release, words="did not run", problems=(str(error),))
+            else:
+                run = run_upstream if upstream else run_regression
+                result = run(release, folder / "tree", interpreter)
+        seconds = time.monotonic() - started
+        return Result(
+            release=release, words=result.words, problems=result.problems, seconds=seconds
+        )
+
+    return job
+
+
+def run_all(releases: Sequence[str], job: Job, *, jobs: int, console: Console) -> list[Result]:
+    """Do the job for each release, ``jobs`` at a time, and print each result when it is there."""
+    results: list[Result] = []
+    with ThreadPoolExecutor(jobs) as pool:
+        for future in as_completed([pool.submit(job, release) for release in releases]):
+            result = future.result()
+            results.append(result)
+            mark = "[red]not as it should be[/red]" if result.problems else "[green]ok[/green]"
+            head = f"[{len(results):3}/{len(releases)}] {result.release:7} {result.words}"
+            console.print(f"{escape(head)}; {result.seconds:.0f} s  {mark}", highlight=False)
+            for problem in result.problems:
+                console.print(f"    {problem}", markup=False, highlight=False)
+    return results
+
+
+def _parser() -> argparse.ArgumentParser:
+    parser = argparse.ArgumentParser(prog="nox -s patched --", description=__doc__)
+    add_options(parser)
+    parser.add_argument(
+        "--releases",
+        default="ends",
+        help="ends (the first and last of each series), all, or such as 0.2.0-0.3.1,0.24.0 "
+        "(default: %(default)s)",
+    )
+    parser.add_argument(
+        "--upstream",
+        action="store_true",
+        help="run upstream's own tests/realtime, on the bare tree as well, in place of the suite",
+    )
+    return parser
+
+
+def main(arguments: list[str] | None = None) -> int:
+    """Run the tests on the chosen releases; return 1 if any of them is not as it should be."""
+    options = _parser().parse_args(arguments)
+    console = Console(soft_wrap=True)
+    try:
+        require_git()
+        sources = published(load_table())
+        series = load_series(sources.patches, sources.table)
+        releases = chosen_releases(options.releases, series, sources.table)
+        CACHE.mkdir(exist_ok=True)
+        job = prepare(sources, series, python=options.python, upstream=options.upstream)
+        results = run_all(releases, job, jobs=options.jobs, console=console)
+    except UserError as error:
+        print(f"error: {error}", file=sys.stderr)
+        return 1
+    bad = [result.release for result in results if result.problems]
+    console.print(f"{len(results) - len(bad)} of {len(results)} releases as they should be")
+    return int(bool(bad))
+
+
+if __name__ == "__main__":
+    sys.exit(main())
