@@ -50,13 +50,10 @@ NEWEST = list(TABLE)[-1]
 def default_tests() -> list[str]:
     """Return the names of the ``tests`` sessions of plain ``nox``.
 
-    The Python version that runs nox has both ends of wrapt's range, the oldest version the oldest
-    wrapt, and the others the newest.
+    The oldest Python version has the oldest wrapt, and the others the newest.
     """
-    ends = {python: ["newest"] for python in PYTHONS}
-    ends[PYTHONS[0]] = ["oldest"]
-    ends[CURRENT] = ["oldest", "newest"]
-    return [f"tests-{python}(wrapt='{end}')" for python, chosen in ends.items() for end in chosen]
+    ends = dict.fromkeys(PYTHONS, "newest") | {PYTHONS[0]: "oldest"}
+    return [f"tests-{python}(wrapt='{end}')" for python, end in ends.items()]
 
 
 def default_regression() -> list[str]:
@@ -79,7 +76,13 @@ show_pyenv_versions(PYTHONS)
 os.environ.pop("PYTHONDONTWRITEBYTECODE", None)
 nox.needs_version = ">=2025.2.9"
 nox.options.default_venv_backend = "uv|virtualenv"
-nox.options.sessions = ["lint", "types", *default_tests(), *default_regression()]
+nox.options.sessions = [
+    "lint",
+    "types",
+    "patches-check",
+    *default_tests(),
+    *default_regression(),
+]
 # A Python version that the machine lacks is skipped, with a message, under CI as well.
 nox.options.error_on_missing_interpreters = False
 nox.options.download_python = "never"
@@ -139,7 +142,8 @@ def tests(session: nox.Session, wrapt: str) -> None:
     """Run the shim's own tests with the oldest and the newest wrapt that it allows."""
     oldest = OLDEST_WRAPT.get(str(session.python), "1.16.0")
     version = f"wrapt=={oldest}" if wrapt == "oldest" else "wrapt>=2,<3"
-    install_release(session, NEWEST, *TEST_REQUIREMENTS, "pytest-xdist", "hatchling", version)
+    tools = ("hatchling", "packaging", "pytest-xdist", "rich", "tomli")
+    install_release(session, NEWEST, *TEST_REQUIREMENTS, *tools, version)
     report = f"--junitxml={REPORTS / label(session)}.xml"
     # Most of these tests wait for a child process that imports the SDK.
     spread = ["-n", "auto", "--maxprocesses", "4"]
@@ -175,6 +179,37 @@ def matrix(session: nox.Session) -> None:
     """Run the regression suite on every release, bare and shimmed (options: ``-- --help``)."""
     session.install("uv", "rich")
     session.run("python", "-m", "tools.matrix", *session.posargs)
+
+
+def run_patches(session: nox.Session, command: str) -> None:
+    """Run a command of ``tools.patches`` with the session's arguments."""
+    session.install("pip", "packaging", "tomli")
+    session.run("python", "-m", "tools.patches", command, *session.posargs)
+
+
+@nox.session(name="patches-checkout")
+def patches_checkout(session: nox.Session) -> None:
+    """Make a git repository of a release, its patches as commits (``-- VERSION DIR``)."""
+    run_patches(session, "checkout")
+
+
+@nox.session(name="patches-export")
+def patches_export(session: nox.Session) -> None:
+    """Write the commits of such a repository back to patches/ (``-- VERSION DIR``)."""
+    run_patches(session, "export")
+
+
+@nox.session(name="patches-check")
+def patches_check(session: nox.Session) -> None:
+    """Check that every patch applies as it stands to every release (options: ``-- --help``)."""
+    run_patches(session, "check")
+
+
+@nox.session
+def patched(session: nox.Session) -> None:
+    """Run the regression suite on patched trees, without the shim (options: ``-- --help``)."""
+    session.install("packaging", "pip", "rich", "tomli", "uv")
+    session.run("python", "-m", "tools.patched", *session.posargs)
 
 
 @nox.session
