@@ -80,6 +80,7 @@ nox.options.sessions = [
     "lint",
     "types",
     "patches-check",
+    "patches-newest",
     *default_tests(),
     *default_regression(),
 ]
@@ -132,7 +133,8 @@ def lint(session: nox.Session) -> None:
 @nox.session
 def types(session: nox.Session) -> None:
     """Check the types of everything with mypy, strictly."""
-    install_release(session, NEWEST, *TEST_REQUIREMENTS, "mypy", "nox", "rich", "tomli")
+    checked_against = ("hypothesis", "nox", "rich", "tomli")
+    install_release(session, NEWEST, *TEST_REQUIREMENTS, "mypy", *checked_against)
     session.run("mypy", *(session.posargs or CHECKED))
 
 
@@ -205,11 +207,30 @@ def patches_check(session: nox.Session) -> None:
     run_patches(session, "check")
 
 
+def run_on_patched_trees(session: nox.Session, tool: str, *arguments: str) -> None:
+    """Run a tool that makes patched trees, and an environment for each."""
+    session.install("packaging", "pip", "rich", "tomli", "uv")
+    session.run("python", "-m", f"tools.{tool}", *arguments)
+
+
 @nox.session
 def patched(session: nox.Session) -> None:
     """Run the regression suite on patched trees, without the shim (options: ``-- --help``)."""
-    session.install("packaging", "pip", "rich", "tomli", "uv")
-    session.run("python", "-m", "tools.patched", *session.posargs)
+    run_on_patched_trees(session, "patched", *session.posargs)
+
+
+@nox.session
+def equivalence(session: nox.Session) -> None:
+    """Play random events to the shim and to the patches, and compare (options: ``-- --help``)."""
+    run_on_patched_trees(session, "equivalence", *session.posargs)
+
+
+@nox.session(name="patches-newest")
+def patches_newest(session: nox.Session) -> None:
+    """Do what ``patched`` and ``equivalence`` do, on the newest release alone, and less of it."""
+    newest = ("--releases", NEWEST, "--python", sys.executable)
+    run_on_patched_trees(session, "patched", *newest)
+    run_on_patched_trees(session, "equivalence", *newest, "--sequences", "100")
 
 
 @nox.session

@@ -1,0 +1,1 @@
+"""The shim and the patches do the same: generated conversations, played to both and compared."""
