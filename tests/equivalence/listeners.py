@@ -51,7 +51,7 @@ class Holder(RealtimeModelListener):
             try:
                 await self._stage.owner(self.closes).close()
             except Exception as raised:
-                # From 0.4.1 a close waits for the very task that it runs in, which fails.
+                # That a close in a handler may fail is the release's business, and compared.
                 self._stage.record("wire", ["close in a handler", error(raised)])
         await self._stage.wait(stubborn=True)
 
