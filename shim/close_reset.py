@@ -12,8 +12,9 @@ from __future__ import annotations
 import asyncio
 import logging
 from collections.abc import Callable
+from contextvars import ContextVar
 from typing import Any
-from weakref import WeakSet
+from weakref import WeakKeyDictionary, ref
 
 from .wraps import Fix, Wrap
 
@@ -36,14 +37,38 @@ _CONNECTION_STATE = (
     "_response_create_sequencer",  # from 0.13.1
 )
 
-# Listener tasks of closed connections that may still be running.
-_retired: WeakSet[Any] = WeakSet()
+# Listener tasks of closed connections that may still be running, with their models.
+_retired: WeakKeyDictionary[Any, Any] = WeakKeyDictionary()
+
+# The tasks that opened the connections of models.
+_openers: WeakKeyDictionary[Any, Any] = WeakKeyDictionary()
+
+# Whether a close() is what runs.
+_closing: ContextVar[bool] = ContextVar("shim_close_reset_closing", default=False)
+
+
+async def _connect(
+    wrapped: Callable[..., Any], model: Any, args: tuple[Any, ...], kwargs: dict[str, Any]
+) -> Any:
+    """Remember who opens the connection: a listener of the old one may, and may then use it."""
+    _openers[model] = ref(asyncio.current_task())
+    return await wrapped(*args, **kwargs)
 
 
 async def _close(
     wrapped: Callable[..., Any], model: Any, args: tuple[Any, ...], kwargs: dict[str, Any]
 ) -> Any:
     """Close as the release does, then forget the connection however that ended."""
+    token = _closing.set(True)
+    try:
+        return await _close_and_forget(wrapped, model, args, kwargs)
+    finally:
+        _closing.reset(token)
+
+
+async def _close_and_forget(
+    wrapped: Callable[..., Any], model: Any, args: tuple[Any, ...], kwargs: dict[str, Any]
+) -> Any:
     # The release's close() begins with this (from 0.13.1). Cancelled here, it has not touched
     # the transport: the connection lives on, and so must its state.
     cancel_response_create_tasks = getattr(model, "_cancel_response_create_tasks", None)
@@ -58,7 +83,8 @@ async def _close(
         # Anything else is the websocket of a connection that was opened meanwhile.
         if model._websocket is None or model._websocket is websocket:
             if listener is not None:
-                _retired.add(listener)
+                _retired[listener] = model
+            _openers.pop(model, None)
             _detach(model)
             _forget_connection(model)
 
@@ -113,14 +139,15 @@ def _handle_audio_delta(
 async def _emit_event(
     wrapped: Callable[..., Any], model: Any, args: tuple[Any, ...], kwargs: dict[str, Any]
 ) -> Any:
-    """Stop a handler of a closed connection whose listener swallowed the cancellation.
+    """Stop a handler whose connection was closed meanwhile.
 
-    It would go on to write the old ids to the model and to send them on the next connection.
-    Only a listener, which is called from here, can swallow a cancellation.
+    It would go on to write the old ids to the model and to send them on the next connection. What
+    a listener, which is called from here, does after a close() of its own is left alone.
     """
-    _stop_if_retired()
+    was_retired = _is_retired(model)
     result = await wrapped(*args, **kwargs)
-    _stop_if_retired()
+    if _is_retired(model) and not was_retired:
+        raise _stopped()
     return result
 
 
@@ -128,30 +155,38 @@ async def _cancel_response_create_tasks(
     wrapped: Callable[..., Any], model: Any, args: tuple[Any, ...], kwargs: dict[str, Any]
 ) -> Any:
     """Keep an old listener's clean-up away from the response.create of the next connection."""
-    _stop_if_retired()
+    if _is_retired(model) and not _closing.get():
+        raise _stopped()
     return await wrapped(*args, **kwargs)
-
-
-def _stop_if_retired() -> None:
-    if not _retired:
-        return
-    try:
-        task = asyncio.current_task()
-    except RuntimeError:  # A coroutine that is driven without an event loop.
-        return
-    if task in _retired:
-        raise asyncio.CancelledError("the connection of this task is closed")
 
 
 async def _send_raw_message(
     wrapped: Callable[..., Any], model: Any, args: tuple[Any, ...], kwargs: dict[str, Any]
 ) -> Any:
-    """Keep what an old listener still wants to send off the next connection.
+    """Keep what an old listener still wants to send off a connection that others have opened.
 
     Up to 0.4.0 tools run in the listener's task.
     """
-    _stop_if_retired()
+    if _is_retired(model):
+        opener = _openers.get(model)
+        if opener is None or opener() is not asyncio.current_task():
+            raise _stopped()
     return await wrapped(*args, **kwargs)
+
+
+def _is_retired(model: Any) -> bool:
+    """Tell whether this runs in a listener task of a connection that the model has closed."""
+    if not _retired:
+        return False
+    try:
+        task = asyncio.current_task()
+    except RuntimeError:  # A coroutine that is driven without an event loop.
+        return False
+    return task is not None and _retired.get(task) is model
+
+
+def _stopped() -> asyncio.CancelledError:
+    return asyncio.CancelledError("the connection of this task is closed")
 
 
 async def _send_raw_message_with_id(
@@ -175,6 +210,12 @@ FIX = Fix(
     name="close-reset",
     issues=("#5068",),
     wraps=(
+        Wrap(
+            module=_OPENAI_REALTIME,
+            attribute=f"{_MODEL}.connect",
+            wrapper=_connect,
+            only_watches=True,
+        ),
         Wrap(module=_OPENAI_REALTIME, attribute=f"{_MODEL}.close", wrapper=_close),
         Wrap(
             module=_OPENAI_REALTIME,

@@ -37,6 +37,8 @@ class Wrap:
         wrapper: The wrapt wrapper function.
         first: The first release that needs this wrap; the oldest when omitted.
         last: The last release that needs it; the newest when omitted.
+        only_watches: The wrapper needs to know of calls, not what they do. Then a change of the
+            method does not make a release one to test of its own.
     """
 
     module: str
@@ -44,6 +46,7 @@ class Wrap:
     wrapper: WrapperFunction
     first: str | None = None
     last: str | None = None
+    only_watches: bool = False
 
     def applies_to(self, release: str) -> bool:
         """Tell whether ``release`` (a pinned one) is in this wrap's range."""

@@ -38,7 +38,7 @@ def test_a_handler_that_is_driven_without_an_event_loop() -> None:
     class Task:
         pass
 
-    task = Task()
-    close_reset._retired.add(task)
-    close_reset._stop_if_retired()
-    close_reset._retired.discard(task)
+    task, model = Task(), object()
+    close_reset._retired[task] = model
+    assert not close_reset._is_retired(model)
+    close_reset._retired.pop(task)

@@ -433,6 +433,36 @@ def test_an_export_of_a_release_that_joins_a_series(
     assert f"Add it to the releases of {OLD}." in capsys.readouterr().out
 
 
+@pytest.mark.parametrize(
+    "message",
+    [
+        "fix: a\n\n---\nlost",
+        "fix: a\n\ndiff --git a/x b/x",
+        "[realtime] fix",
+        "fix: a\n\nFrom: A <a@b.c>",
+    ],
+    ids=["a line of dashes", "a diff", "brackets", "a sender"],
+)
+def test_messages_that_git_am_reads_otherwise_cannot_be_exported(
+    project: Project, tree: Path, capsys: Captured, message: str
+) -> None:
+    Git(tree).run("commit", "--amend", "--message", message)
+    before = snapshot(project.patches)
+    assert project.run("export", SAME, tree) == 1
+    assert "git am does not read from the patches what the commits say" in errors(capsys)
+    assert snapshot(project.patches) == before
+
+
+def test_a_source_that_is_removed_cannot_be_exported(
+    project: Project, tree: Path, capsys: Captured
+) -> None:
+    git = Git(tree)
+    git.run("mv", SESSION, SESSION.replace("session", "other"))
+    git.run("commit", "--amend", "--no-edit")
+    assert project.run("export", SAME, tree) == 1
+    assert "removes or renames files" in errors(capsys)
+
+
 def test_carriage_returns_cannot_be_exported(
     project: Project, tree: Path, capsys: Captured
 ) -> None:

@@ -148,7 +148,9 @@ def _apply(git: Git, series: Series, release: str) -> None:
 
 
 def _require_room(folder: Path) -> None:
-    if folder.exists() and not (folder.is_dir() and not any(folder.iterdir())):
+    if folder.is_symlink() or (
+        folder.exists() and not (folder.is_dir() and not any(folder.iterdir()))
+    ):
         raise UserError(f"{folder} is there already, and is not an empty folder: name another one")
 
 

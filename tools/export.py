@@ -53,6 +53,7 @@ def export(
     with tempfile.TemporaryDirectory(dir=sources.patches, prefix=".export-") as scratch:
         made = Path(scratch) / target
         write_patches(git, commits, made)
+        _check_round_trip(made, make_base(Path(scratch) / "tree", release, sources.sdist(release)))
         if directory.is_dir() and contents(directory) == contents(made):
             said = f"{words} is what these commits give"
         else:
@@ -127,6 +128,9 @@ def _check_files(git: Git, commit: str, fix: str) -> None:
     title = f"the commit for {fix} ({git.run('log', '-1', '--format=%h %s', commit).strip()})"
     if not files:
         raise UserError(f"{title} changes nothing")
+    listing = git.run("diff-tree", "-r", "--no-commit-id", "--name-only", "--diff-filter=D", commit)
+    if listing.strip():
+        raise UserError(f"{title} removes or renames files: {', '.join(listing.split())}")
     if outside:
         raise UserError(
             f"{title} changes files outside {' and '.join(PATCHED_FOLDERS)}: {', '.join(outside)}"
@@ -153,6 +157,23 @@ def write_patches(git: Git, commits: Sequence[str], folder: Path) -> None:
             if b"\r" in file.read_bytes():
                 raise UserError(f"{name} would have carriage returns, which git am takes out")
             file.rename(folder / name)
+
+
+def _check_round_trip(made: Path, git: Git) -> None:
+    """Raise UserError if the patches, applied again to a repository, would not be the same."""
+    base = git.run("rev-parse", "HEAD").strip()
+    applied = git.attempt("am", "--quiet", *(str(made / name) for name in PATCH_NAMES))
+    again = made.with_name("again")
+    commits = git.run("rev-list", "--reverse", f"{base}..HEAD").split()
+    if applied.returncode == 0 and len(commits) == len(PATCH_NAMES):
+        write_patches(git, commits, again)
+        if contents(again) == contents(made):
+            return
+    raise UserError(
+        "git am does not read from the patches what the commits say. Their messages must not be "
+        "empty, begin with [brackets] or a From: line, or have a line that begins with `---` or "
+        f"`diff --git`. {' '.join(applied.stderr.split())}".rstrip()
+    )
 
 
 def contents(folder: Path) -> dict[str, bytes]:

@@ -229,8 +229,12 @@ def check(sources: Sources, *, choice: str, record: bool) -> int:
         return 1
     if record:
         record_hashes(hashes, sources.table_file)
-    number = f"{len(FIXES)} patches of {len(series)} series"
-    print(f"{len(hashes)} releases: the {number} apply as they stand and export to the same bytes")
+    checked = {own.name for release in hashes if (own := series_of(series, release)) is not None}
+    number = "1 release" if len(hashes) == 1 else f"{len(hashes)} releases"
+    print(
+        f"{number}: the {len(FIXES)} patches of {len(checked)} series apply as they stand and "
+        "export to the same bytes"
+    )
     return 0
 
 

@@ -75,7 +75,12 @@ def function_digest(name: str, sources: Mapping[str, bytes]) -> str:
     """
     trees = {module: ast.parse(source) for module, source in sources.items()}
     lines = []
-    wraps = [wrap for fix in SHIM_FIXES for wrap in fix.wraps if wrap.applies_to(name)]
+    wraps = [
+        wrap
+        for fix in SHIM_FIXES
+        for wrap in fix.wraps
+        if wrap.applies_to(name) and not wrap.only_watches
+    ]
     # A method that is wrapped twice counts once.
     for module, attribute in dict.fromkeys((wrap.module, wrap.attribute) for wrap in wraps):
         node = _find(trees[module], attribute)

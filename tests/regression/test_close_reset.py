@@ -467,6 +467,53 @@ async def test_2_5_a_handler_of_the_old_connection_sends_nothing_on_the_next(lin
     assert "conversation.item.delete" not in await line.frames(connection)
 
 
+class Reconnecting(RealtimeModelListener):
+    """Does something with its model when it first hears audio, and keeps what comes of it."""
+
+    def __init__(self, action: Callable[[], Awaitable[None]]) -> None:
+        self._action = action
+        self.outcome: asyncio.Future[None] = asyncio.get_running_loop().create_future()
+
+    async def on_event(self, event: Any) -> None:
+        if event.type != "audio" or self.outcome.done():
+            return
+        try:
+            await self._action()
+        except BaseException as error:
+            self.outcome.set_exception(AssertionError(f"the listener is stopped: {error!r}"))
+        else:
+            self.outcome.set_result(None)
+
+
+needs_a_close_that_waits = pytest.mark.skipif(
+    not wire.since("0.4.1"), reason="to 0.4.0 a close() in a handler cancels the handler"
+)
+
+
+@pytest.mark.asyncio
+@needs_a_close_that_waits
+@pytest.mark.parametrize("failover", [False, True], ids=["same model", "another model"])
+async def test_2_5_a_handler_may_close_and_connect_itself(line: Line, failover: bool) -> None:
+    connection = await line.connect()
+    model: Any = OpenAIRealtimeWebSocketModel() if failover else line.model
+    settings: Any = {"api_key": "test", "url": line.server.url, "initial_model_settings": {}}
+    message: Any = {"type": "input_audio_buffer.clear"}
+
+    async def reconnect() -> None:
+        await line.model.close()
+        await line.model.close()
+        await model.connect(settings)
+        await model.send_event(RealtimeModelSendRawMessage(message=message))
+
+    listener = Reconnecting(reconnect)
+    line.model.add_listener(listener)
+    await connection.send(wire.audio_delta("item_old"))
+    await asyncio.wait_for(listener.outcome, timeout=PATIENCE)
+    connection = await line.server.connection(2)
+    await connection.wait_for("input_audio_buffer.clear", timeout=PATIENCE)
+    await model.close()
+
+
 @pytest.mark.asyncio
 @pytest.mark.skipif(not wire.since("0.13.1"), reason="the sequencer came with 0.13.1")
 async def test_2_1_no_response_create_waits_for_the_closed_connection(line: Line) -> None:
