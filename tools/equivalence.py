@@ -7,20 +7,18 @@ import os
 import re
 import subprocess
 import sys
-import tempfile
-import time
 from collections.abc import Sequence
+from functools import partial
 from pathlib import Path
 
 from rich.console import Console
 
-from tools.checkout import Sources, checkout
-from tools.environments import add_options, install
+from tools.environments import add_options
 from tools.git import require_git
-from tools.patched import Job, Result, run_all
+from tools.patched import Result, prepare, run_all
 from tools.patches import published
 from tools.releases import CACHE, REPORTS, ROOT, UserError, load_table
-from tools.series import Series, chosen_releases, load_series
+from tools.series import chosen_releases, load_series
 
 REQUIREMENTS = ("hypothesis",)
 
@@ -49,36 +47,6 @@ def compare(release: str, tree: Path, python: Path, *, arguments: Sequence[str])
     words = played[0] if played else "nothing was compared"
     problems = (run.stdout.rstrip(),) if run.returncode or not played else ()
     return Result(release=release, words=words, problems=problems)
-
-
-def prepare(
-    sources: Sources, series: Sequence[Series], *, python: str, arguments: Sequence[str]
-) -> Job:
-    """Return a function that makes a patched tree and an environment, and compares."""
-
-    def job(release: str) -> Result:
-        started = time.monotonic()
-        with tempfile.TemporaryDirectory(dir=CACHE, ignore_cleanup_errors=True) as scratch:
-            folder = Path(scratch)
-            try:
-                checkout(sources, series, release, folder / "tree")
-                interpreter = install(
-                    release,
-                    sources.table[release],
-                    folder=folder / "venv",
-                    python=python,
-                    requirements=REQUIREMENTS,
-                )
-            except UserError as error:
-                result = Result(release=release, words="did not run", problems=(str(error),))
-            else:
-                result = compare(release, folder / "tree", interpreter, arguments=arguments)
-        seconds = time.monotonic() - started
-        return Result(
-            release=release, words=result.words, problems=result.problems, seconds=seconds
-        )
-
-    return job
 
 
 def _parser() -> argparse.ArgumentParser:
@@ -112,7 +80,13 @@ def main(arguments: list[str] | None = None) -> int:
         series = load_series(sources.patches, sources.table)
         releases = chosen_releases(options.releases, series, sources.table)
         CACHE.mkdir(exist_ok=True)
-        job = prepare(sources, series, python=options.python, arguments=chosen)
+        job = prepare(
+            sources,
+            series,
+            python=options.python,
+            run=partial(compare, arguments=chosen),
+            requirements=lambda tree: REQUIREMENTS,
+        )
         results = run_all(releases, job, jobs=options.jobs, console=console)
     except UserError as error:
         print(f"error: {error}", file=sys.stderr)

@@ -9,7 +9,7 @@ import time
 from collections import Counter
 from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor, as_completed
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 from rich.console import Console
@@ -60,31 +60,38 @@ def run_upstream(release: str, tree: Path, python: Path) -> Result:
     return Result(release=release, words=words, problems=tuple(problems))
 
 
-def prepare(sources: Sources, series: Sequence[Series], *, python: str, upstream: bool) -> Job:
-    """Return a function that makes a patched tree and its environment and runs the tests."""
+def prepare(
+    sources: Sources,
+    series: Sequence[Series],
+    *,
+    python: str,
+    run: Callable[[str, Path, Path], Result],
+    requirements: Callable[[Path], Sequence[str]],
+) -> Job:
+    """Return a function that makes a release's patched tree and environment, and runs something.
+
+    ``run`` is called with the release, the tree and the interpreter, and ``requirements`` with the
+    tree; it returns what is to be installed beside the release.
+    """
 
     def job(release: str) -> Result:
         started = time.monotonic()
         with tempfile.TemporaryDirectory(dir=CACHE, ignore_cleanup_errors=True) as scratch:
-            folder = Path(scratch)
+            tree = Path(scratch) / "tree"
             try:
-                checkout(sources, series, release, folder / "tree")
+                checkout(sources, series, release, tree)
                 interpreter = install(
                     release,
                     sources.table[release],
-                    folder=folder / "venv",
+                    folder=Path(scratch) / "venv",
                     python=python,
-                    requirements=test_requirements(folder / "tree") if upstream else (),
+                    requirements=requirements(tree),
                 )
             except UserError as error:
                 result = Result(release=release, words="did not run", problems=(str(error),))
             else:
-                run = run_upstream if upstream else run_regression
-                result = run(release, folder / "tree", interpreter)
-        seconds = time.monotonic() - started
-        return Result(
-            release=release, words=result.words, problems=result.problems, seconds=seconds
-        )
+                result = run(release, tree, interpreter)
+        return replace(result, seconds=time.monotonic() - started)
 
     return job
 
@@ -131,7 +138,13 @@ def main(arguments: list[str] | None = None) -> int:
         series = load_series(sources.patches, sources.table)
         releases = chosen_releases(options.releases, series, sources.table)
         CACHE.mkdir(exist_ok=True)
-        job = prepare(sources, series, python=options.python, upstream=options.upstream)
+        job = prepare(
+            sources,
+            series,
+            python=options.python,
+            run=run_upstream if options.upstream else run_regression,
+            requirements=test_requirements if options.upstream else lambda tree: (),
+        )
         results = run_all(releases, job, jobs=options.jobs, console=console)
     except UserError as error:
         print(f"error: {error}", file=sys.stderr)
