@@ -51,7 +51,9 @@ async def _connect(
     wrapped: Callable[..., Any], model: Any, args: tuple[Any, ...], kwargs: dict[str, Any]
 ) -> Any:
     """Remember who opens the connection: a listener of the old one may, and may then use it."""
-    _openers[model] = ref(asyncio.current_task())
+    # A connect() that is refused, because there is a connection, opens none.
+    if model._websocket is None and not getattr(model, "_connection_attempt_active", False):
+        _openers[model] = ref(asyncio.current_task())
     return await wrapped(*args, **kwargs)
 
 
