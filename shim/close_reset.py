@@ -11,12 +11,11 @@ from __future__ import annotations
 
 import asyncio
 import logging
-from collections.abc import Callable
 from contextvars import ContextVar
 from typing import Any
 from weakref import WeakKeyDictionary, ref
 
-from .wraps import Fix, Wrap
+from .wraps import Fix, Method, Switch, Wrap
 
 _OPENAI_REALTIME = "agents.realtime.openai_realtime"
 _MODEL = "OpenAIRealtimeWebSocketModel"
@@ -37,8 +36,9 @@ _CONNECTION_STATE = (
     "_response_create_sequencer",  # from 0.13.1
 )
 
-# Listener tasks of closed connections that may still be running, with their models.
-_retired: WeakKeyDictionary[Any, Any] = WeakKeyDictionary()
+# Listener tasks of closed connections that may still be running, with their models. Not a
+# WeakKeyDictionary, because every event asks whether it is empty.
+_retired: dict[ref[Any], ref[Any]] = {}
 
 # The tasks that opened the connections of models.
 _openers: WeakKeyDictionary[Any, Any] = WeakKeyDictionary()
@@ -47,30 +47,37 @@ _openers: WeakKeyDictionary[Any, Any] = WeakKeyDictionary()
 _closing: ContextVar[bool] = ContextVar("shim_close_reset_closing", default=False)
 
 
-async def _connect(
-    wrapped: Callable[..., Any], model: Any, args: tuple[Any, ...], kwargs: dict[str, Any]
-) -> Any:
+def _connect(original: Method, switch: Switch) -> Method:
     """Remember who opens the connection: a listener of the old one may, and may then use it."""
-    # A connect() that is refused, because there is a connection, opens none.
-    if model._websocket is None and not getattr(model, "_connection_attempt_active", False):
-        _openers[model] = ref(asyncio.current_task())
-    return await wrapped(*args, **kwargs)
+
+    async def connect(self: Any, options: Any) -> Any:
+        # A connect() that is refused, because there is a connection, opens none.
+        is_refused = self._websocket is not None or getattr(
+            self, "_connection_attempt_active", False
+        )
+        if switch.on and not is_refused:
+            _openers[self] = ref(asyncio.current_task())
+        return await original(self, options)
+
+    return connect
 
 
-async def _close(
-    wrapped: Callable[..., Any], model: Any, args: tuple[Any, ...], kwargs: dict[str, Any]
-) -> Any:
+def _close(original: Method, switch: Switch) -> Method:
     """Close as the release does, then forget the connection however that ended."""
-    token = _closing.set(True)
-    try:
-        return await _close_and_forget(wrapped, model, args, kwargs)
-    finally:
-        _closing.reset(token)
+
+    async def close(self: Any) -> Any:
+        if not switch.on:
+            return await original(self)
+        token = _closing.set(True)
+        try:
+            return await _close_and_forget(original, self)
+        finally:
+            _closing.reset(token)
+
+    return close
 
 
-async def _close_and_forget(
-    wrapped: Callable[..., Any], model: Any, args: tuple[Any, ...], kwargs: dict[str, Any]
-) -> Any:
+async def _close_and_forget(original: Method, model: Any) -> Any:
     # The release's close() begins with this (from 0.13.1). Cancelled here, it has not touched
     # the transport: the connection lives on, and so must its state.
     cancel_response_create_tasks = getattr(model, "_cancel_response_create_tasks", None)
@@ -80,12 +87,12 @@ async def _close_and_forget(
     websocket = model._websocket
     listener = model._websocket_task
     try:
-        return await wrapped(*args, **kwargs)
+        return await original(model)
     finally:
         # Anything else is the websocket of a connection that was opened meanwhile.
         if model._websocket is None or model._websocket is websocket:
             if listener is not None:
-                _retired[listener] = model
+                _retired[ref(listener, _retired.pop)] = ref(model)
             _openers.pop(model, None)
             _detach(model)
             _forget_connection(model)
@@ -125,87 +132,93 @@ def _tell_playback_tracker(tracker: Any) -> None:
         _logger.error("on_interrupted() of the playback tracker raised %s", type(error).__name__)
 
 
-def _handle_audio_delta(
-    wrapped: Callable[..., Any], model: Any, args: tuple[Any, ...], kwargs: dict[str, Any]
-) -> Any:
+def _handle_audio_delta(original: Method, switch: Switch) -> Method:
     """Let audio come before the session's format is known, on a new tracker.
 
     0.2.4 to 0.15.2 set the tracker's format only then, and raise AttributeError before.
     """
-    tracker = model._audio_state_tracker
-    if not hasattr(tracker, "_format"):
-        tracker._format = None
-    return wrapped(*args, **kwargs)
+
+    async def handle_audio_delta(self: Any, parsed: Any) -> Any:
+        tracker = self._audio_state_tracker
+        if switch.on and not hasattr(tracker, "_format"):
+            tracker._format = None
+        return await original(self, parsed)
+
+    return handle_audio_delta
 
 
-async def _emit_event(
-    wrapped: Callable[..., Any], model: Any, args: tuple[Any, ...], kwargs: dict[str, Any]
-) -> Any:
+def _emit_event(original: Method, switch: Switch) -> Method:
     """Stop a handler whose connection was closed meanwhile.
 
     It would go on to write the old ids to the model and to send them on the next connection. What
     a listener, which is called from here, does after a close() of its own is left alone.
     """
-    was_retired = _is_retired(model)
-    result = await wrapped(*args, **kwargs)
-    if _is_retired(model) and not was_retired:
-        raise _stopped()
-    return result
+
+    async def emit_event(self: Any, event: Any) -> Any:
+        was_retired = bool(_retired) and _is_retired(self)
+        result = await original(self, event)
+        if _retired and not was_retired and _is_retired(self) and switch.on:
+            raise _stopped()
+        return result
+
+    return emit_event
 
 
-async def _cancel_response_create_tasks(
-    wrapped: Callable[..., Any], model: Any, args: tuple[Any, ...], kwargs: dict[str, Any]
-) -> Any:
+def _cancel_response_create_tasks(original: Method, switch: Switch) -> Method:
     """Keep an old listener's clean-up away from the response.create of the next connection."""
-    if _is_retired(model) and not _closing.get():
-        raise _stopped()
-    return await wrapped(*args, **kwargs)
+
+    async def cancel_response_create_tasks(self: Any) -> Any:
+        if _retired and _is_retired(self) and not _closing.get() and switch.on:
+            raise _stopped()
+        return await original(self)
+
+    return cancel_response_create_tasks
 
 
-async def _send_raw_message(
-    wrapped: Callable[..., Any], model: Any, args: tuple[Any, ...], kwargs: dict[str, Any]
-) -> Any:
+def _send_raw_message(original: Method, switch: Switch) -> Method:
     """Keep what an old listener still wants to send off a connection that others have opened.
 
     Up to 0.4.0 tools run in the listener's task.
     """
-    if _is_retired(model):
-        opener = _openers.get(model)
-        if opener is None or opener() is not asyncio.current_task():
-            raise _stopped()
-    return await wrapped(*args, **kwargs)
+
+    async def send_raw_message(self: Any, event: Any) -> Any:
+        if _retired and _is_retired(self) and switch.on:
+            opener = _openers.get(self)
+            if opener is None or opener() is not asyncio.current_task():
+                raise _stopped()
+        return await original(self, event)
+
+    return send_raw_message
 
 
 def _is_retired(model: Any) -> bool:
     """Tell whether this runs in a listener task of a connection that the model has closed."""
-    if not _retired:
-        return False
     try:
         task = asyncio.current_task()
     except RuntimeError:  # A coroutine that is driven without an event loop.
         return False
-    return task is not None and _retired.get(task) is model
+    retired_from = None if task is None else _retired.get(ref(task))
+    return retired_from is not None and retired_from() is model
 
 
 def _stopped() -> asyncio.CancelledError:
     return asyncio.CancelledError("the connection of this task is closed")
 
 
-async def _send_raw_message_with_id(
-    wrapped: Callable[..., Any], model: Any, args: tuple[Any, ...], kwargs: dict[str, Any]
-) -> Any:
+def _send_raw_message_with_id(original: Method, switch: Switch) -> Method:
     """Drop the conversation.item.retrieve that 0.2.0 sends while there is no current item."""
 
-    def message_of(event: Any) -> Any:
-        return event.message
+    async def send_raw_message_with_id(self: Any, event: Any) -> Any:
+        message = event.message
+        if (
+            switch.on
+            and message["type"] == "conversation.item.retrieve"
+            and message.get("other_data", {}).get("item_id") is None
+        ):
+            return None
+        return await original(self, event)
 
-    message = message_of(*args, **kwargs)
-    if (
-        message["type"] == "conversation.item.retrieve"
-        and message.get("other_data", {}).get("item_id") is None
-    ):
-        return None
-    return await wrapped(*args, **kwargs)
+    return send_raw_message_with_id
 
 
 FIX = Fix(
@@ -215,33 +228,33 @@ FIX = Fix(
         Wrap(
             module=_OPENAI_REALTIME,
             attribute=f"{_MODEL}.connect",
-            wrapper=_connect,
+            decorator=_connect,
             only_watches=True,
         ),
-        Wrap(module=_OPENAI_REALTIME, attribute=f"{_MODEL}.close", wrapper=_close),
+        Wrap(module=_OPENAI_REALTIME, attribute=f"{_MODEL}.close", decorator=_close),
         Wrap(
             module=_OPENAI_REALTIME,
             attribute=f"{_MODEL}._handle_audio_delta",
-            wrapper=_handle_audio_delta,
+            decorator=_handle_audio_delta,
             first="0.2.4",
             last="0.15.2",
         ),
-        Wrap(module=_OPENAI_REALTIME, attribute=f"{_MODEL}._emit_event", wrapper=_emit_event),
+        Wrap(module=_OPENAI_REALTIME, attribute=f"{_MODEL}._emit_event", decorator=_emit_event),
         Wrap(
             module=_OPENAI_REALTIME,
             attribute=f"{_MODEL}._cancel_response_create_tasks",
-            wrapper=_cancel_response_create_tasks,
+            decorator=_cancel_response_create_tasks,
             first="0.13.1",
         ),
         Wrap(
             module=_OPENAI_REALTIME,
             attribute=f"{_MODEL}._send_raw_message",
-            wrapper=_send_raw_message,
+            decorator=_send_raw_message,
         ),
         Wrap(
             module=_OPENAI_REALTIME,
             attribute=f"{_MODEL}._send_raw_message",
-            wrapper=_send_raw_message_with_id,
+            decorator=_send_raw_message_with_id,
             last="0.2.0",
         ),
     ),

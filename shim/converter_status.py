@@ -12,67 +12,64 @@ omitted is told by ``"status"`` missing from the item's ``model_fields_set``, wh
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from typing import Any
 
-from .said import said, says_something, unsent
-from .wraps import Fix, Wrap
+from .said import said, says_something, unsent, with_fields
+from .wraps import Fix, Method, Switch, Wrap
 
 _OPENAI_REALTIME = "agents.realtime.openai_realtime"
 _SESSION = "agents.realtime.session"
 
 
-def _convert(
-    wrapped: Callable[..., Any], converter: Any, args: tuple[Any, ...], kwargs: dict[str, Any]
-) -> Any:
+def _convert(original: Method, switch: Switch) -> Method:
     """Give the converted item the server item's status, or mark it as not sent."""
 
-    def status_of(item: Any, previous_item_id: Any) -> Any:
-        return getattr(item, "status", None)
+    def conversation_item_to_realtime_message_item(
+        cls: Any, item: Any, previous_item_id: Any
+    ) -> Any:
+        message = original(cls, item, previous_item_id)
+        status = getattr(item, "status", None)
+        if not switch.on:
+            return message
+        if not says_something(status):
+            return unsent(message)
+        # From 0.22.1 on it has it.
+        if getattr(message, "status", None) == status:
+            return message
+        return with_fields(message, {"status": status})
 
-    status = status_of(*args, **kwargs)
-    message = wrapped(*args, **kwargs)
-    if says_something(status):
-        return message.model_copy(update={"status": status})
-    return unsent(message)
+    return conversation_item_to_realtime_message_item
 
 
-async def _handle_output_item(
-    wrapped: Callable[..., Any], model: Any, args: tuple[Any, ...], kwargs: dict[str, Any]
-) -> Any:
+def _handle_output_item(original: Method, switch: Switch) -> Method:
     """Send message items through the converter, as the conversation.item.* events are.
 
     0.2.x hardcodes the status here a second time. 0.2.0 also rejects every item that has
     content, which the converter does not.
     """
 
-    def item_of(item: Any) -> Any:
-        return item
+    async def handle_output_item(self: Any, item: Any) -> Any:
+        if switch.on and item.type == "message":
+            return await self._handle_conversation_item(item, None)
+        return await original(self, item)
 
-    item = item_of(*args, **kwargs)
-    if item.type == "message":
-        return await model._handle_conversation_item(item, None)
-    return await wrapped(*args, **kwargs)
+    return handle_output_item
 
 
-def _get_new_history(
-    wrapped: Callable[..., Any], session: Any, args: tuple[Any, ...], kwargs: dict[str, Any]
-) -> Any:
+def _get_new_history(original: Method, switch: Switch) -> Method:
     """Keep the known status where an update does not bring one of the server's."""
 
-    def arguments(old_history: Any, event: Any) -> tuple[Any, Any]:
-        return old_history, event
+    def get_new_history(cls: Any, old_history: Any, event: Any) -> Any:
+        new_history = original(cls, old_history, event)
+        if not switch.on or len(new_history) != len(old_history):
+            return new_history
+        # An id can be there twice: a transcription only goes into user items.
+        return [
+            item if item is known else _with_known_status(item, known, event)
+            for known, item in zip(old_history, new_history, strict=True)
+        ]
 
-    history, event = arguments(*args, **kwargs)
-    new_history = wrapped(*args, **kwargs)
-    if all(item.item_id != event.item_id for item in history):
-        return new_history
-    # Known items keep their places. An id can be there twice: a transcription only goes into user
-    # items, and adds one if there is none of its id.
-    return [
-        _with_known_status(item, known) if _keeps_status(known, event) else item
-        for known, item in zip(history, new_history, strict=False)
-    ] + new_history[len(history) :]
+    return get_new_history
 
 
 def _keeps_status(known: Any, event: Any) -> bool:
@@ -88,11 +85,11 @@ def _keeps_status(known: Any, event: Any) -> bool:
     return event.type == "message" and event.role == known.role and "status" not in said(event)
 
 
-def _with_known_status(item: Any, known: Any) -> Any:
+def _with_known_status(item: Any, known: Any, event: Any) -> Any:
     status = getattr(known, "status", None)
-    if item is known or status is None:
+    if status is None or not _keeps_status(known, event):
         return item
-    item = item.model_copy(update={"status": status})
+    item = with_fields(item, {"status": status})
     return item if "status" in said(known) else unsent(item)
 
 
@@ -103,18 +100,18 @@ FIX = Fix(
         Wrap(
             module=_OPENAI_REALTIME,
             attribute="_ConversionHelper.conversation_item_to_realtime_message_item",
-            wrapper=_convert,
+            decorator=_convert,
         ),
         Wrap(
             module=_OPENAI_REALTIME,
             attribute="OpenAIRealtimeWebSocketModel._handle_output_item",
-            wrapper=_handle_output_item,
+            decorator=_handle_output_item,
             last="0.2.11",
         ),
         Wrap(
             module=_SESSION,
             attribute="RealtimeSession._get_new_history",
-            wrapper=_get_new_history,
+            decorator=_get_new_history,
         ),
     ),
 )

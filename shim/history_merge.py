@@ -9,102 +9,133 @@ Upstream: issue #4050, pull requests #1495, #3214 and #4284.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from contextvars import ContextVar
-from dataclasses import dataclass
+from operator import is_
 from typing import Any
 
-from .said import said, unsent
-from .wraps import Fix, Wrap
+from .content import kind_of, merge_content
+from .said import said, unsent, with_fields
+from .wraps import Fix, Method, Switch, Wrap
 
 _SESSION = "agents.realtime.session"
 
+_NO_ARRIVAL = (None, None)
 
-@dataclass(kw_only=True)
-class _Arrival:
-    """The model event that `RealtimeSession.on_event` is handling, while it does."""
+# The fields of an audio part that a transcript delta has made.
+_TRANSCRIPT_ALONE = frozenset({"type", "transcript"})
 
-    item_id: str
-    event: Any
-    heard: str | None
-    """The words of the item's transcript deltas, where the history does not have them."""
-
-
-# Tasks that are started meanwhile inherit the variable; by then it is empty for them too.
-_arrival: ContextVar[list[_Arrival]] = ContextVar("shim_history_merge_arrival")
+# The model event that a `RealtimeSession.on_event` is handling, if it brings an update, and the
+# session. A list, because tasks that are started meanwhile inherit the variable: once the event is
+# handled, it is empty for them too.
+_arrivals: ContextVar[list[tuple[Any, Any]]] = ContextVar("shim_history_merge_arrivals")
 
 
-def _on_event(
-    wrapped: Callable[..., Any], session: Any, args: tuple[Any, ...], kwargs: dict[str, Any]
-) -> Any:
+def _on_event(original: Method, switch: Switch) -> Method:
     """Remember the event that brings an update while the release handles it."""
-    return _handle(wrapped, _event_of(*args, **kwargs), heard={})
+
+    async def on_event(self: Any, event: Any) -> Any:
+        if event.type not in ("transcript_delta", "item_updated") or not switch.on:
+            return await original(self, event)
+        arrivals = [(event, self)]
+        token = _arrivals.set(arrivals)
+        try:
+            return await original(self, event)
+        finally:
+            arrivals.clear()
+            _arrivals.reset(token)
+
+    return on_event
 
 
-def _on_event_without_deltas(
-    wrapped: Callable[..., Any], session: Any, args: tuple[Any, ...], kwargs: dict[str, Any]
-) -> Any:
-    """The same for 0.2.8 to 0.2.11, whose history has no transcript deltas."""
-    return _handle(wrapped, _event_of(*args, **kwargs), heard=session._item_transcripts)
-
-
-def _event_of(event: Any) -> Any:
-    return event
-
-
-async def _handle(wrapped: Callable[..., Any], event: Any, *, heard: dict[str, str]) -> Any:
-    if event.type == "item_updated":
-        item_id = event.item.item_id
-    elif event.type == "transcript_delta":
-        item_id = event.item_id
-    else:
-        return await wrapped(event)
-    arrivals = [_Arrival(item_id=item_id, event=event, heard=heard.get(item_id))]
-    token = _arrival.set(arrivals)
-    try:
-        return await wrapped(event)
-    finally:
-        arrivals.clear()
-        _arrival.reset(token)
-
-
-def _get_new_history(
-    wrapped: Callable[..., Any], session: Any, args: tuple[Any, ...], kwargs: dict[str, Any]
-) -> Any:
+def _get_new_history(original: Method, switch: Switch) -> Method:
     """Merge the update of a known item; leave new items and transcriptions to the release."""
 
-    def arguments(old_history: Any, event: Any) -> tuple[Any, Any]:
-        return old_history, event
+    def get_new_history(cls: Any, old_history: Any, event: Any) -> Any:
+        if event.type not in ("message", "function_call") or not switch.on:
+            return original(cls, old_history, event)
+        index = _index_of(old_history, event.item_id)
+        if index is None:
+            return original(cls, old_history, event)
+        new_history = list(old_history)
+        new_history[index] = _updated(old_history[index], event)
+        return new_history
 
-    history, update = arguments(*args, **kwargs)
-    if update.type not in ("message", "function_call"):
-        return wrapped(*args, **kwargs)
-    index = _index_of(history, update.item_id)
-    if index is None:
-        return wrapped(*args, **kwargs)
-    new_history = list(history)
-    new_history[index] = _updated(history[index], update)
-    return new_history
+    return get_new_history
+
+
+def _get_new_history_without_deltas(original: Method, switch: Switch) -> Method:
+    """Give a known assistant's item without a transcript the words of the deltas so far.
+
+    The history of 0.2.8 to 0.2.11 gets no transcript deltas, so there is nowhere else to have them.
+    """
+
+    def get_new_history(cls: Any, old_history: Any, event: Any) -> Any:
+        new_history = original(cls, old_history, event)
+        if event.type != "message" or len(new_history) != len(old_history) or not switch.on:
+            return new_history
+        return [
+            item if item is known else _with_words_heard(item, known)
+            for known, item in zip(old_history, new_history, strict=True)
+        ]
+
+    return get_new_history
+
+
+def _with_words_heard(item: Any, known: Any) -> Any:
+    """Return an item that has just been updated, with those words in its first audio part."""
+    _, session = _arrival_of(item.item_id)
+    if session is None or item.role != "assistant" or getattr(known, "role", None) != "assistant":
+        return item
+    index = _audio_index(item)
+    words = session._item_transcripts.get(item.item_id)
+    if index is None or not words or item.content[index].transcript:
+        return item
+    content = list(item.content)
+    content[index] = content[index].model_copy(update={"transcript": words})
+    return item.model_copy(update={"content": content})
 
 
 def _index_of(history: Sequence[Any], item_id: str) -> int | None:
-    return next((index for index, item in enumerate(history) if item.item_id == item_id), None)
+    """Return the index of the first item of that id, None without one.
+
+    Looks from the end, where the item that is being talked about nearly always is.
+    """
+    for index in range(len(history) - 1, -1, -1):
+        item = history[index]
+        if item.item_id == item_id:
+            if item.type == "message" and not _has_role_set(item):
+                # Made from a transcription, which adds an item even if there is one of the same
+                # id, of another role or type.
+                return [each.item_id for each in history].index(item_id)
+            return index
+    return None
+
+
+def _has_role_set(item: Any) -> bool:
+    """Tell whether the server has sent this item; the release makes others without a role."""
+    return "role" in getattr(item, "model_fields_set", ("role",))
 
 
 def _updated(known: Any, update: Any) -> Any:
     """Return the known item as the update leaves it."""
-    arrival = next((each for each in _arrival.get([]) if each.item_id == update.item_id), None)
-    if arrival is not None and arrival.event.type == "item_updated":
-        update = _as_it_came(update, arrival.event.item)
+    event, _ = _arrival_of(update.item_id)
+    if event is not None and event.type == "item_updated":
+        update = _as_it_came(update, event.item)
     if update.type != "message" or known.type != "message" or update.role != known.role:
         return update
-    item = _merge_items(known, update)
-    if item.role != "assistant" or arrival is None:
-        return item
-    transcript = _transcript(item)
-    if arrival.event.type == "item_updated":
-        return item if transcript else _with_transcript(item, arrival.heard)
-    return _with_transcript(item, _continued(_transcript(known), transcript, arrival.event.delta))
+    if event is not None and event.type == "transcript_delta":
+        return _with_delta(known, update, event.delta)
+    return _merge_items(known, update)
+
+
+def _arrival_of(item_id: str) -> tuple[Any, Any]:
+    """Return the event that brings an update of that item, and its session; None without one."""
+    for arrival in _arrivals.get(()):
+        event = arrival[0]
+        if (event.item if event.type == "item_updated" else event).item_id == item_id:
+            return arrival
+    return _NO_ARRIVAL
 
 
 def _as_it_came(update: Any, original: Any) -> Any:
@@ -115,158 +146,100 @@ def _as_it_came(update: Any, original: Any) -> Any:
     """
     if update is original or update.type != "message":
         return update
-    parts = list(update.content or [])
-    for index, (part, came) in enumerate(zip(parts, original.content or [], strict=False)):
-        filled = getattr(part, "transcript", None)
-        if not filled or getattr(came, "transcript", None) or not hasattr(came, "model_copy"):
-            continue
-        if part == came.model_copy(update={"transcript": filled}):
-            parts[index] = came
-    return update.model_copy(update={"content": parts})
+    content, came = update.content or (), original.content or ()
+    if all(map(is_, content, came)):
+        return update
+    as_they_came = [
+        original_part if _is_filled(part, original_part) else part
+        for part, original_part in zip(content, came, strict=False)
+    ]
+    return update.model_copy(update={"content": [*as_they_came, *content[len(came) :]]})
 
 
-def _continued(known: str | None, heard: str | None, delta: str) -> str | None:
-    """Return the transcript after a delta, given all words heard since the SDK last forgot them.
+def _is_filled(part: Any, came: Any) -> bool:
+    """Tell whether a part is the one that came, with a transcript and nothing else added."""
+    transcript = getattr(part, "transcript", None)
+    if not transcript or getattr(came, "transcript", None) or not hasattr(came, "model_copy"):
+        return False
+    return bool(part == came.model_copy(update={"transcript": transcript}))
 
-    It forgets them at the end of every response, also of another one that overlaps, and a snapshot
-    can be ahead of them. Neither may shorten what is known.
+
+def _with_delta(known: Any, update: Any, delta: str) -> Any:
+    """Return the known item with a transcript delta, which says nothing but that.
+
+    ``update`` is what the release has made of the delta: an item with an audio part that has all
+    words heard since the SDK last forgot them.
     """
-    if not known or not heard or heard.startswith(known):
-        return heard
-    return known if known.startswith(heard) else known + delta
+    index, heard_index = _audio_index(known), _audio_index(update)
+    if index is None or heard_index is None:
+        return _merge_items(known, update)
+    content = list(known.content)
+    content[index] = _continued(content[index], update.content[heard_index], delta)
+    return with_fields(known, {"content": content})
+
+
+def _continued(known: Any, heard: Any, delta: str) -> Any:
+    """Return the known audio part after a delta, given one with all words heard.
+
+    The SDK forgets those at the end of every response, also of another one that overlaps, and a
+    snapshot can be ahead of them. Neither may shorten what is known.
+    """
+    words, known_words = heard.transcript, getattr(known, "transcript", None)
+    if known_words and words and not words.startswith(known_words):
+        words = known_words if known_words.startswith(words) else known_words + delta
+    if not words or words == known_words or not hasattr(known, "model_copy"):
+        return known
+    if known.model_fields_set <= _TRANSCRIPT_ALONE and type(known) is type(heard):
+        return heard if words is heard.transcript else type(heard)(transcript=words)
+    return known.model_copy(update={"transcript": words})
 
 
 def _merge_items(known: Any, update: Any) -> Any:
     """Return ``known`` with what ``update``, a message of the same role, says."""
-    fields = said(update)
+    content = update.content or []
+    known_content = known.content or []
+    if not _has_role_set(known):
+        known_content = _as_audio_if_transcribed(known_content, content)
+    news = said(update)
     # The same in both, and left out of items that the release makes: see _as_audio_if_transcribed.
-    fields.pop("role", None)
-    fields["content"] = _merge_content(
-        _as_audio_if_transcribed(known, update.content or []), update.content or []
-    )
-    item = known.model_copy(update=fields)
-    status = getattr(update, "status", None)
-    if getattr(item, "status", None) is None and status is not None:
-        # Made from a delta or a transcription; to the server it is a new one.
-        return unsent(item.model_copy(update={"status": status}))
+    news.pop("role", None)
+    news["content"] = merge_content(known_content, content)
+    item = with_fields(known, news)
+    if "status" not in news and getattr(item, "status", None) is None:
+        status = getattr(update, "status", None)
+        if status is not None:
+            # Made from a delta or a transcription; to the server it is a new one.
+            return unsent(with_fields(item, {"status": status}))
     return item
 
 
-def _merge_content(known: Sequence[Any], update: Sequence[Any]) -> list[Any]:
-    """Return the parts of both, paired by what they are, in the update's order.
-
-    A known part that the update does not bring stays, right after the part that it followed.
-    """
-    partners = _pair(known, update)
-    content: list[tuple[int | None, Any]] = [
-        (partner, part if partner is None else _merge_parts(known[partner], part))
-        for part, partner in zip(update, partners, strict=True)
-    ]
-    for index, part in enumerate(known):
-        if index not in partners:
-            content.insert(_place(index, known, content), (index, part))
-    return [part for _, part in content]
-
-
-def _merge_parts(known: Any, part: Any) -> Any:
-    # Who builds items by hand can put anything into them.
-    return known.model_copy(update=said(part)) if hasattr(known, "model_copy") else part
-
-
-def _pair(known: Sequence[Any], update: Sequence[Any]) -> list[int | None]:
-    """Return, for each part of the update, the index of the known part that it is about.
-
-    An image with a URL is about the known image of that URL; any other part about the first
-    known one of its kind that is still unpaired, and that no later image with a URL is about.
-    """
-    unpaired = list(range(len(known)))
-    partners: list[int | None] = []
-    for part in update:
-        later = update[len(partners) + 1 :]
-        partner = next(
-            (index for index in unpaired if _is_about(part, known, index, unpaired, later)), None
-        )
-        if partner is not None:
-            unpaired.remove(partner)
-        partners.append(partner)
-    return partners
-
-
-def _is_about(
-    part: Any, known: Sequence[Any], index: int, unpaired: Sequence[int], later: Sequence[Any]
-) -> bool:
-    if _kind(part) != _kind(known[index]):
-        return False
-    url, known_url = _image_url(part), _image_url(known[index])
-    if url or not known_url:
-        return url == known_url
-    left = sum(_image_url(known[each]) == known_url for each in unpaired)
-    return left > sum(_image_url(each) == known_url for each in later)
-
-
-def _place(index: int, known: Sequence[Any], content: Sequence[tuple[int | None, Any]]) -> int:
-    """Return where an unpaired known part goes: right after the part that it followed.
-
-    Where the update changed the order, it goes no earlier than behind an earlier part of its
-    kind, or the next update of the same content would pair differently. All known parts before it
-    are in place.
-    """
-    predecessors = (
-        position
-        for position, (other, _) in enumerate(content)
-        if other is not None
-        and other < index
-        and (other == index - 1 or _kind(known[other]) == _kind(known[index]))
-    )
-    return max(predecessors, default=-1) + 1
-
-
-def _kind(part: Any) -> Any:
-    return getattr(part, "type", None)
-
-
-def _image_url(part: Any) -> str | None:
-    return getattr(part, "image_url", None) or None
-
-
-def _as_audio_if_transcribed(known: Any, update: Sequence[Any]) -> list[Any]:
+def _as_audio_if_transcribed(known: Sequence[Any], update: Sequence[Any]) -> Sequence[Any]:
     """Return the known content, its text as audio if it is the transcript of the update's audio.
 
     A user item whose transcription comes before its first snapshot is made by the release, as
     one text part.
     """
-    content = list(known.content or [])
-    audio = next((part for part in update if _kind(part) == "input_audio"), None)
-    if audio is None or "role" in known.model_fields_set:
-        return content
+    audio = next((part for part in update if kind_of(part) == "input_audio"), None)
+    if audio is None:
+        return known
     return [
-        type(audio)(transcript=part.text) if _is_transcription(part) else part for part in content
+        type(audio)(transcript=part.text) if _is_transcription(part) else part for part in known
     ]
 
 
 def _is_transcription(part: Any) -> bool:
     """Tell whether the release made this text part; one from the server has its type set."""
-    return _kind(part) == "input_text" and "type" not in getattr(
+    return kind_of(part) == "input_text" and "type" not in getattr(
         part, "model_fields_set", ("type",)
     )
 
 
-def _transcript(item: Any) -> str | None:
-    """Return the transcript of an item's first audio part."""
-    audio = next((part for part in item.content or [] if _kind(part) == "audio"), None)
-    return getattr(audio, "transcript", None)
-
-
-def _with_transcript(item: Any, transcript: str | None) -> Any:
-    """Return the item with that transcript in its first audio part, if both exist."""
-    if not transcript or transcript == _transcript(item):
-        return item
-    content = list(item.content)
-    for index, part in enumerate(content):
-        if _kind(part) == "audio" and hasattr(part, "model_copy"):
-            content[index] = part.model_copy(update={"transcript": transcript})
-            return item.model_copy(update={"content": content})
-    return item
+def _audio_index(item: Any) -> int | None:
+    """Return the index of an assistant item's first audio part, None without one."""
+    for index, part in enumerate(item.content or ()):
+        if getattr(part, "type", None) == "audio":
+            return index
+    return None
 
 
 FIX = Fix(
@@ -276,20 +249,20 @@ FIX = Fix(
         Wrap(
             module=_SESSION,
             attribute="RealtimeSession.on_event",
-            wrapper=_on_event_without_deltas,
+            decorator=_on_event,
             first="0.2.8",
-            last="0.2.11",
-        ),
-        Wrap(
-            module=_SESSION,
-            attribute="RealtimeSession.on_event",
-            wrapper=_on_event,
-            first="0.3.0",
         ),
         Wrap(
             module=_SESSION,
             attribute="RealtimeSession._get_new_history",
-            wrapper=_get_new_history,
+            decorator=_get_new_history,
+        ),
+        Wrap(
+            module=_SESSION,
+            attribute="RealtimeSession._get_new_history",
+            decorator=_get_new_history_without_deltas,
+            first="0.2.8",
+            last="0.2.11",
         ),
     ),
 )

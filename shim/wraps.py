@@ -1,8 +1,9 @@
-"""Wrapping class attributes in place, and taking the wrappers off again.
+"""Wrapping methods in place, and taking the wrappers off again.
 
 The attribute in the class's ``__dict__`` is replaced, so names taken earlier
 (``from agents.realtime import RealtimeSession``), instances and subclasses that call ``super()``
-all get the wrapped behaviour.
+all get the wrapped behaviour. What replaces it is a plain function: several run for every event,
+and calling a proxy object, such as wrapt's, takes longer than what most of them do.
 """
 
 from __future__ import annotations
@@ -10,13 +11,28 @@ from __future__ import annotations
 import sys
 from collections.abc import Callable
 from dataclasses import dataclass
-from types import ModuleType
+from functools import wraps
+from types import FunctionType, ModuleType
 from typing import Any
 
-import wrapt
+Method = Callable[..., Any]
+"""A method as a function: its first argument is the instance, of a class method the class."""
 
-WrapperFunction = Callable[[Callable[..., Any], Any, tuple[Any, ...], dict[str, Any]], Any]
-"""A wrapt wrapper: called with (wrapped, instance or class, args, kwargs)."""
+
+class Switch:
+    """Whether a wrap is on; one that is off only passes calls on to the original method."""
+
+    __slots__ = ("on",)
+
+    def __init__(self) -> None:
+        self.on = True
+
+
+Decorator = Callable[[Method, Switch], Method]
+"""Returns a method that takes the place of the given one, with the same parameters.
+
+A coroutine function takes the place of a coroutine function.
+"""
 
 # Deeper chains than this are cycles.
 _CHAIN_LIMIT = 64
@@ -34,16 +50,16 @@ class Wrap:
     Attributes:
         module: Full name of the SDK's module.
         attribute: ``Class.method`` in that module.
-        wrapper: The wrapt wrapper function.
+        decorator: Makes the method that takes its place.
         first: The first release that needs this wrap; the oldest when omitted.
         last: The last release that needs it; the newest when omitted.
-        only_watches: The wrapper needs to know of calls, not what they do. Then a change of the
+        only_watches: The new method needs to know of calls, not what they do. Then a change of the
             method does not make a release one to test of its own.
     """
 
     module: str
     attribute: str
-    wrapper: WrapperFunction
+    decorator: Decorator
     first: str | None = None
     last: str | None = None
     only_watches: bool = False
@@ -81,15 +97,19 @@ class InstalledWrap:
     """A wrap that has been put on a class, with what it takes to put the original back."""
 
     def __init__(self, wrap: Wrap, module: ModuleType) -> None:
-        """Put ``wrap`` on its class in ``module``; raises AttributeError if that has no such."""
+        """Put ``wrap`` on its class in ``module``.
+
+        Raises AttributeError if the module has no such class, KeyError if that has no such method.
+        """
         self.wrap = wrap
         self._class: type = getattr(module, wrap.class_name)
-        # From __dict__ and not by getattr, which would bind a classmethod.
+        self._switch = Switch()
+        # From __dict__ and not by getattr, which would bind a class method.
         self._original: Any = vars(self._class)[wrap.method_name]
-        self._on = True
-        self._wrapper: Any = wrapt.FunctionWrapper(
-            self._original, wrap.wrapper, enabled=lambda: self._on
-        )
+        method = _as_function(self._original)
+        self._function: Any = wraps(method)(wrap.decorator(method, self._switch))
+        is_class_method = isinstance(self._original, classmethod)
+        self._wrapper: Any = classmethod(self._function) if is_class_method else self._function
         setattr(self._class, wrap.method_name, self._wrapper)
 
     def remove(self) -> None:
@@ -98,7 +118,7 @@ class InstalledWrap:
         Where somebody else has wrapped on top since, their wrapper stays, and this one is
         switched off beneath it.
         """
-        self._on = False
+        self._switch.on = False
         if vars(self._class).get(self.wrap.method_name) is self._wrapper:
             setattr(self._class, self.wrap.method_name, self._original)
 
@@ -107,8 +127,8 @@ class InstalledWrap:
 
         Returns False when it is not there any more: then a new one has to be installed.
         """
-        self._on = self.is_in_place()
-        return self._on
+        self._switch.on = self.is_in_place()
+        return self._switch.on
 
     def is_in_place(self) -> bool:
         """Tell whether the wrapper is found on the class that the module has now.
@@ -121,10 +141,25 @@ class InstalledWrap:
             return False
         link = vars(self._class).get(self.wrap.method_name)
         for _ in range(_CHAIN_LIMIT):
-            # Who wrapped what `Class.method` gave holds a bound wrapper, and that its parent.
-            if link is self._wrapper or getattr(link, "_self_parent", None) is self._wrapper:
+            # Class methods, and methods that are bound to their class, hold the function.
+            if getattr(link, "__func__", link) is self._function:
                 return True
             link = getattr(link, "__wrapped__", None)
             if link is None:
                 break
         return False
+
+
+def _as_function(attribute: Any) -> Method:
+    """Return what a class has in its ``__dict__`` as a function of the instance or the class."""
+    function = attribute.__func__ if type(attribute) is classmethod else attribute
+    if type(function) is FunctionType:
+        return function
+
+    # Somebody else's wrapper, which may need to be bound to find out what it is called on.
+    def call(first: Any, *args: Any, **kwargs: Any) -> Any:
+        if isinstance(attribute, classmethod):
+            return attribute.__get__(None, first)(*args, **kwargs)
+        return attribute.__get__(first, type(first))(*args, **kwargs)
+
+    return wraps(attribute)(call)
