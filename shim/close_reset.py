@@ -88,6 +88,12 @@ async def _close_and_forget(original: Method, model: Any) -> Any:
     listener = model._websocket_task
     try:
         return await original(model)
+    except BaseException:
+        # The closing handshake may not have ended, and nobody waits for it any more.
+        transport = getattr(websocket, "transport", None)
+        if transport is not None:
+            transport.abort()
+        raise
     finally:
         # Anything else is the websocket of a connection that was opened meanwhile.
         if model._websocket is None or model._websocket is websocket:
