@@ -44,10 +44,11 @@ def _are_of_a_kind(known: Any, part: Any) -> bool:
 
 
 def _merge_parts(known: Any, part: Any) -> Any:
-    # Who builds items by hand can put anything into them.
+    news = said(part)
     if not hasattr(known, "model_copy"):
-        return part
-    return with_fields(known, said(part))
+        # Who builds items by hand can put anything into them.
+        return part if news else known
+    return with_fields(known, news)
 
 
 def _pair(known: Sequence[Any], update: Sequence[Any]) -> _Pairs:
@@ -114,7 +115,7 @@ def _with_left_over(known: Sequence[Any], merged: Sequence[Any], pairs: _Pairs) 
         kind = kind_of(part)
         if index in positions:
             place = positions[index]
-        else:
+        elif kind is not None:  # Else it is no part, and the SDK would stumble over it.
             place = max(place, last_of_kind[kind])
             followers[place].append(part)
         last_of_kind[kind] = max(place, last_of_kind[kind])

@@ -9,6 +9,7 @@ Upstream: issue #4050, pull requests #1495, #3214 and #4284.
 
 from __future__ import annotations
 
+import logging
 from collections.abc import Sequence
 from contextvars import ContextVar
 from operator import is_
@@ -19,6 +20,8 @@ from .said import said, unsent, with_fields
 from .wraps import Fix, Method, Switch, Wrap
 
 _SESSION = "agents.realtime.session"
+
+_logger = logging.getLogger(__name__)
 
 _NO_ARRIVAL = (None, None)
 
@@ -58,7 +61,12 @@ def _get_new_history(original: Method, switch: Switch) -> Method:
         if index is None:
             return original(cls, old_history, event)
         new_history = list(old_history)
-        new_history[index] = _updated(old_history[index], event)
+        try:
+            new_history[index] = _updated(old_history[index], event)
+        except Exception as error:
+            # What did not come from the server can be anything. Keep what is known; the text of
+            # the error may hold words.
+            _logger.error("an update of a history item raised %s", type(error).__name__)
         return new_history
 
     return get_new_history
@@ -219,8 +227,8 @@ def _as_audio_if_transcribed(known: Sequence[Any], update: Sequence[Any]) -> Seq
     A user item whose transcription comes before its first snapshot is made by the release, as
     one text part.
     """
-    audio = next((part for part in update if kind_of(part) == "input_audio"), None)
-    if audio is None:
+    audio: Any = next((part for part in update if kind_of(part) == "input_audio"), None)
+    if not hasattr(audio, "model_copy"):
         return known
     return [
         type(audio)(transcript=part.text) if _is_transcription(part) else part for part in known

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import zipfile
 from pathlib import Path
+from weakref import ref
 
 import pytest
 
@@ -35,10 +36,10 @@ def test_a_playback_tracker_that_raises_is_logged_without_its_words(
 
 
 def test_a_handler_that_is_driven_without_an_event_loop() -> None:
-    class Task:
+    class Object:
         pass
 
-    task, model = Task(), object()
-    close_reset._retired[task] = model
+    task, model = Object(), Object()
+    close_reset._retired[ref(task)] = ref(model)
     assert not close_reset._is_retired(model)
-    close_reset._retired.pop(task)
+    close_reset._retired.pop(ref(task))

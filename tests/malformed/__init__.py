@@ -1,0 +1,1 @@
+"""Malformed input: what the shim or the patches make of it, compared with the bare release."""
