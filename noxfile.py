@@ -37,9 +37,22 @@ PYTHONS_OF_ALL_RELEASES = ("3.10", "3.11", "3.12", "3.13")
 OLDEST_WRAPT = {"3.13": "1.17.0", "3.14": "1.17.3"}
 # 0.23.1 fixed the part of close-reset that the demo shows.
 DEMO_RELEASE = "0.22.3"
+# GA releases with different ways to merge and to close, and one that speaks the beta protocol.
+ROBUSTNESS_RELEASES = ("0.2.6", "0.3.0", "0.13.0", "0.19.4", "0.22.0", "0.24.0")
 UPSTREAM_RELEASES = ("0.2.6", "0.6.8", "0.13.0", "0.19.4", "0.22.0", "0.24.0")
 # What these test is the same on every Python version: tools of developers, and upstream.
-OF_NO_PYTHON = ("tests/test_patches.py", "tests/test_patched.py", "tests/test_upstream_report.py")
+OF_NO_PYTHON = tuple(
+    f"tests/test_{name}.py"
+    for name in (
+        "bench",
+        "mutants",
+        "patched",
+        "patches",
+        "soak",
+        "switched_off",
+        "upstream_report",
+    )
+)
 CHECKED = ("shim", "tests", "tools", "noxfile.py")
 
 try:
@@ -85,6 +98,7 @@ nox.options.sessions = [
     "patches-newest",
     *default_tests(),
     *default_regression(),
+    *(f"robustness(release='{release}')" for release in ROBUSTNESS_RELEASES),
 ]
 # A Python version that the machine lacks is skipped, with a message, under CI as well.
 nox.options.error_on_missing_interpreters = False
@@ -135,7 +149,7 @@ def lint(session: nox.Session) -> None:
 @nox.session
 def types(session: nox.Session) -> None:
     """Check the types of everything with mypy, strictly."""
-    checked_against = ("hypothesis", "nox", "rich", "tomli")
+    checked_against = ("cosmic-ray", "hypothesis", "nox", "psutil", "pyperf", "rich", "tomli")
     install_release(session, NEWEST, *TEST_REQUIREMENTS, "mypy", *checked_against)
     session.run("mypy", *(session.posargs or CHECKED))
 
@@ -146,7 +160,7 @@ def tests(session: nox.Session, wrapt: str) -> None:
     """Run the shim's own tests with the oldest and the newest wrapt that it allows."""
     oldest = OLDEST_WRAPT.get(str(session.python), "1.16.0")
     version = f"wrapt=={oldest}" if wrapt == "oldest" else "wrapt>=2,<3"
-    tools = ("hatchling", "packaging", "pytest-xdist", "rich", "tomli")
+    tools = ("cosmic-ray", "hatchling", "packaging", "psutil", "pytest-xdist", "rich", "tomli")
     install_release(session, NEWEST, *TEST_REQUIREMENTS, *tools, version)
     report = f"--junitxml={REPORTS / label(session)}.xml"
     # Most of these tests wait for a child process that imports the SDK.
@@ -164,6 +178,15 @@ def regression(session: nox.Session, release: str) -> None:
     install_release(session, release, *TEST_REQUIREMENTS)
     arguments = ["--reports", str(REPORTS), "--label", label(session)]
     session.run("python", "-m", "tools.suite", *arguments, "--", *session.posargs)
+
+
+@nox.session
+@nox.parametrize("release", ROBUSTNESS_RELEASES)
+def robustness(session: nox.Session, release: str) -> None:
+    """Run the properties, malformed input and the faults on a release, with the shim."""
+    install_release(session, release, *TEST_REQUIREMENTS, "hypothesis", "psutil")
+    arguments = ["--reports", str(REPORTS), "--label", label(session)]
+    session.run("python", "-m", "tools.robustness", *arguments, *session.posargs)
 
 
 @nox.session
@@ -233,6 +256,41 @@ def patched(session: nox.Session) -> None:
 def equivalence(session: nox.Session) -> None:
     """Play random events to the shim and to the patches, and compare (options: ``-- --help``)."""
     run_on_patched_trees(session, "equivalence", *session.posargs)
+
+
+@nox.session
+def fuzz(session: nox.Session) -> None:
+    """Play 20,000 generated conversations to each of six releases (options: ``-- --help``)."""
+    run_on_patched_trees(session, "fuzz", *session.posargs)
+
+
+@nox.session
+@nox.parametrize("release", ["0.24.0", "0.22.0", "0.2.6"])
+def soak(session: nox.Session, release: str) -> None:
+    """Connect, converse and close 1,000 times, and hold 100 sessions at once for a minute."""
+    install_release(session, release, "psutil", WRAPT)
+    session.run("python", "-m", "tools.soak", *session.posargs)
+
+
+@nox.session
+def mutants(session: nox.Session) -> None:
+    """Change the shim in small ways, and see whether the tests notice (options: ``-- --help``)."""
+    session.install("cosmic-ray", "rich", "tomli", "uv")
+    session.run("python", "-m", "tools.mutants", *session.posargs)
+
+
+@nox.session
+def coverage(session: nox.Session) -> None:
+    """Measure the branch coverage of ``shim/``, which has to be complete."""
+    session.install("coverage>=7.10", "tomli", "uv")
+    session.run("python", "-m", "tools.branches", *session.posargs)
+
+
+@nox.session
+def bench(session: nox.Session) -> None:
+    """Time what an event, a call, close() and the import cost: bare, shimmed and patched."""
+    install_release(session, NEWEST, WRAPT, "packaging", "pip", "pyperf", "rich", "tomli")
+    session.run("python", "-m", "tools.bench", *session.posargs)
 
 
 @nox.session(name="patches-newest")

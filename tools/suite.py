@@ -66,13 +66,16 @@ def run_suite(
             command += ["-p", "tools.agents_from", f"--agents-from={source}"]
         if junit is not None:
             command.append(f"--junitxml={junit}")
-        exit_code, output = _run(command, source)
+        exit_code, output = run_command(command, source=source)
         outcomes = json.loads(report.read_text(encoding="utf-8")) if report.exists() else {}
     return SuiteRun(mode, exit_code, output, outcomes.get("outcomes", {}))
 
 
-def _run(command: list[str], source: Path | None) -> tuple[int, str]:
-    """Run a command and return its exit code and its output, both streams together."""
+def run_command(command: list[str], *, source: Path | None = None) -> tuple[int, str]:
+    """Run a command and return its exit code and its output, both streams together.
+
+    A fix that is refused is an error in it; ``source`` is as for `run_suite`.
+    """
     try:
         run = subprocess.run(
             command,
