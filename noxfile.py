@@ -149,7 +149,16 @@ def lint(session: nox.Session) -> None:
 @nox.session
 def types(session: nox.Session) -> None:
     """Check the types of everything with mypy, strictly."""
-    checked_against = ("cosmic-ray", "hypothesis", "nox", "psutil", "pyperf", "rich", "tomli")
+    checked_against = (
+        "cosmic-ray",
+        "hypothesis",
+        "nox",
+        "psutil",
+        "pyperf",
+        "rich",
+        "tomli",
+        "types-psutil",
+    )
     install_release(session, NEWEST, *TEST_REQUIREMENTS, "mypy", *checked_against)
     session.run("mypy", *(session.posargs or CHECKED))
 

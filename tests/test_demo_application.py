@@ -63,7 +63,11 @@ class Program:
         """End the program by the end of its input; return its exit code."""
         assert self._process.stdin is not None
         self._process.stdin.close()
-        return await asyncio.wait_for(self._process.wait(), TIMEOUT)
+        try:
+            return await asyncio.wait_for(self._process.wait(), TIMEOUT)
+        except asyncio.TimeoutError:
+            self._process.kill()
+            raise
 
 
 @pytest_asyncio.fixture
@@ -79,9 +83,7 @@ async def program() -> AsyncIterator[Program]:
         program = Program(process, server)
         assert await program.answer() == {"shim": None}
         yield program
-        if process.returncode is None:
-            process.kill()
-            await process.wait()
+        assert await program.end() == 0
 
 
 @pytest.mark.asyncio
@@ -106,7 +108,6 @@ async def test_a_conversation(program: Program) -> None:
     assert session["errors"] == []
     assert await program.do("close") == {}
     await connection.wait_closed()
-    assert await program.end() == 0
 
 
 @pytest.mark.asyncio

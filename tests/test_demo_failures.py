@@ -14,8 +14,11 @@ from children import Child, command_line
 
 from shim import demo, loopback
 from shim.demo.children import Child as ChildProcess
+from shim.demo.scenes import SCENES, problems
+from shim.demo.setting import Setting
+from shim.demo.stage import Session, Stage
 
-# What is done to the application before it runs, by the words that the report has for it then.
+# What is done to the application before it runs, and the words that the report has for it then.
 # `interrupt` is the last thing that the scene asks for, `clear` how it learns that all is settled.
 BEFORE = """
 import sys
@@ -38,18 +41,24 @@ CLEAR = """
                 await send(self, event)
         model._send_raw_message = send_raw_message
 """
-FAILURES = {
-    "the application could not go on: RuntimeError: no": "raise RuntimeError('no')",
-    "the child process ended with exit code 7": "os._exit(7)",
-    "the application's session ended early": (
-        "session._model_stream_ended = True; session._wake_event_iterators()"
+FAILURES = [
+    ("the application could not go on: RuntimeError: no", "raise RuntimeError('no')"),
+    ("the child process ended with exit code 7", "os._exit(7)"),
+    ("the application closed the connection", "await session.close()"),
+    ("the application closed the connection", CLEAR.format("await self._websocket.close()")),
+    (
+        "the application's session ended early",
+        "session._model_stream_ended = True; session._wake_event_iterators()",
     ),
-    "the application did not report what it saw": (
-        "session._history = [types.SimpleNamespace(item_id='of no type')]"
+    (
+        "the application did not answer: no frame 'input_audio_buffer.clear'",
+        CLEAR.format("pass"),
     ),
-    "the application closed the connection": CLEAR.format("await self._websocket.close()"),
-    "the application did not answer: no frame 'input_audio_buffer.clear'": CLEAR.format("pass"),
-}
+    (
+        "the application did not report what it saw",
+        "session._history = [types.SimpleNamespace(item_id='of no type')]",
+    ),
+]
 
 
 def play(folder: Path, sabotage: str, *, timeout: float = 60.0) -> tuple[Child, list[str]]:
@@ -64,9 +73,11 @@ def play(folder: Path, sabotage: str, *, timeout: float = 60.0) -> tuple[Child, 
     return result, [" ".join(bare.split()), " ".join(shimmed.split())]
 
 
-@pytest.mark.parametrize("words", FAILURES)
-def test_it_tells_what_was_wrong_with_the_application(tmp_path: Path, words: str) -> None:
-    result, verdicts = play(tmp_path, FAILURES[words])
+@pytest.mark.parametrize(("words", "sabotage"), FAILURES)
+def test_it_tells_what_was_wrong_with_the_application(
+    tmp_path: Path, words: str, sabotage: str
+) -> None:
+    result, verdicts = play(tmp_path, sabotage)
     assert result.returncode == 1
     assert "shimmed clean in 0 of 1 scenes" in result.stdout
     for verdict in verdicts:
@@ -100,3 +111,14 @@ def test_an_address_that_cannot_be_used(monkeypatch: pytest.MonkeyPatch) -> None
     monkeypatch.setattr(loopback, "serve", serve)
     with pytest.raises(demo.DemoError, match=r"cannot listen on port 80: .*Permission denied"):
         demo.run(port=80)
+
+
+def test_a_first_session_without_audio_shows_nothing() -> None:
+    unused: Any = None
+    stage = Stage(unused, unused, Setting.of("0.24.0"))
+    nothing = Session(events={}, errors=[], frames=[], answers=[], refused=0, history=[])
+    stage.sessions = [nothing, nothing]
+    (two_sessions,) = (scene for scene in SCENES if scene.fix == "close-reset")
+    assert problems(two_sessions, stage)[0] == (
+        "the first session played no audio, so this scene shows nothing"
+    )

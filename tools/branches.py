@@ -1,7 +1,8 @@
 """Measure the branch coverage of ``shim/``: its own tests, the regression suite and the demo.
 
-The regression suite runs shimmed on releases that take different wraps, each in an environment of
-its own. What is measured, what is left out and why is in ``pyproject.toml``, ``[tool.coverage]``.
+The regression suite, the tests that add to it and the demo run on releases that take different
+wraps, each in an environment of its own; the other tests on the newest release. What is measured,
+what is left out and why is in ``pyproject.toml``, ``[tool.coverage]``.
 """
 
 from __future__ import annotations
@@ -27,7 +28,11 @@ _FOLDER = CACHE / "coverage"
 _TIMEOUT = 1800.0  # seconds for one run of tests
 
 _PYTEST = ("-m", "pytest", "-q", "-p", "no:cacheprovider")
+# The regression suite, and the tests that play a server as it does.
 _REGRESSION = (*_PYTEST, "-p", "shim", "tests/regression")
+_ADDITIONS = tuple(
+    f"tests/test_{name}.py" for name in ("closing", "closing_tasks", "merging", "nested_updates")
+)
 _DEMO = ("-m", "shim", "demo")
 
 # What the shim's own tests need beside those of the regression suite.
@@ -39,7 +44,11 @@ def own_tests() -> tuple[str, ...]:
 
     They are the files of tests/ that do not test tools; those have no say in the matter.
     """
-    files = sorted(ROOT.glob("tests/test_*.py"))
+    files = [
+        file
+        for file in sorted(ROOT.glob("tests/test_*.py"))
+        if str(file.relative_to(ROOT)) not in _ADDITIONS
+    ]
     about_tools = [file for file in files if "from tools" in file.read_text(encoding="utf-8")]
     chosen = [str(file.relative_to(ROOT)) for file in files if file not in about_tools]
     return (*_PYTEST, *chosen)
@@ -80,13 +89,14 @@ def measure(name: str, arguments: Sequence[str], *, python: Path, strict: bool =
 def measure_release(
     release: str, table: Mapping[str, Release], *, python: str, newest: bool
 ) -> None:
-    """Measure the regression suite on a release; on the newest all other tests as well."""
+    """Measure what runs on any release; on the newest all other tests as well."""
     with tempfile.TemporaryDirectory(dir=CACHE, ignore_cleanup_errors=True) as folder:
         interpreter = install(release, table[release], folder=Path(folder) / "venv", python=python)
         _add(interpreter, COVERAGE, *(_TEST_TOOLS if newest else ()))
-        measure(f"regression-{release}", _REGRESSION, python=interpreter, strict=True)
+        suite = (*_REGRESSION, *_ADDITIONS)
+        measure(f"regression-{release}", suite, python=interpreter, strict=True)
+        measure(f"demo-{release}", _DEMO, python=interpreter)
         if newest:
-            measure("demo", _DEMO, python=interpreter)
             measure("tests", own_tests(), python=interpreter)
 
 

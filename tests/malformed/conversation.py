@@ -19,6 +19,7 @@ HANGING = 20.0
 """Seconds after which a step counts as hanging; it then ends."""
 
 _TURNS = 50
+_SOON = 0.001
 _SUMMARY = 300
 
 
@@ -122,8 +123,10 @@ class Conversation:
         started = time.process_time()
         try:
             with _limited():
-                await action
-                await _settle()
+                try:
+                    await action
+                finally:
+                    await _settle()
         except (Exception, asyncio.CancelledError, HangError) as error:
             outcome.raised = error
         outcome.seconds = time.process_time() - started
@@ -184,10 +187,12 @@ def _summary(error: Any) -> str:
 
 
 async def _settle() -> None:
+    """Let the tasks that a step has started come to an end, and what is called when they do."""
     for _ in range(_TURNS):
         await asyncio.sleep(0)
         if len(asyncio.all_tasks()) == 1:
-            return
+            break
+    await asyncio.sleep(0)
 
 
 @contextmanager
@@ -202,10 +207,14 @@ def _limited() -> Iterator[None]:
     if not hasattr(signal, "setitimer"):
         yield
         return
+    # Somebody else, such as pytest-timeout, can have set the alarm as well.
     before = signal.signal(signal.SIGALRM, ring)
-    signal.setitimer(signal.ITIMER_REAL, HANGING)
+    started = time.monotonic()
+    left, _ = signal.setitimer(signal.ITIMER_REAL, HANGING)
     try:
         yield
     finally:
         signal.setitimer(signal.ITIMER_REAL, 0)
         signal.signal(signal.SIGALRM, before)
+        if left:
+            signal.setitimer(signal.ITIMER_REAL, max(left - (time.monotonic() - started), _SOON))

@@ -1,4 +1,7 @@
-"""What differs between the releases where the contract is silent, as data."""
+"""What differs between the releases where the contract is silent, as data.
+
+It is complete for 0.3.0 and later, and for 0.2.6 of the releases before.
+"""
 
 from __future__ import annotations
 

@@ -30,7 +30,7 @@ TOOL_RETURNS = "(the tool returns)"
 """Stands for the type of an event where a tool returns, which is none of the server's."""
 
 # Each situation, and what a release has to do that it can come about ("" for nothing). The first
-# ones are there in any 200 conversations, in 10 % of them or more; the others take more.
+# ones are there in any 200 conversations, most often in 10 % of them or more. The others take more.
 OFTEN = {
     "update: a known message": "",
     "update: without content": "",
