@@ -194,7 +194,7 @@ def regression(session: nox.Session, release: str) -> None:
 @nox.parametrize("release", ROBUSTNESS_RELEASES)
 def robustness(session: nox.Session, release: str) -> None:
     """Run the properties, malformed input and the faults on a release, with the shim."""
-    install_release(session, release, *TEST_REQUIREMENTS, "hypothesis", "psutil")
+    install_release(session, release, *TEST_REQUIREMENTS, "hypothesis", "psutil>=6")
     arguments = ["--reports", str(REPORTS), "--label", label(session)]
     session.run("python", "-m", "tools.robustness", *arguments, *session.posargs)
 
@@ -275,10 +275,10 @@ def fuzz(session: nox.Session) -> None:
 
 
 @nox.session
-@nox.parametrize("release", ["0.24.0", "0.22.0", "0.2.6"])
+@nox.parametrize("release", ["0.24.0", "0.22.0", "0.2.11"])
 def soak(session: nox.Session, release: str) -> None:
     """Connect, converse and close 1,000 times, and hold 100 sessions at once for a minute."""
-    install_release(session, release, "psutil", WRAPT)
+    install_release(session, release, "psutil>=6", WRAPT)
     session.run("python", "-m", "tools.soak", *session.posargs)
 
 

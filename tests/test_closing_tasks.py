@@ -1,4 +1,4 @@
-"""close-reset: a close() in a task of the model's own, and a call that is in no task."""
+"""close-reset: a close() in a task of the model's own, on a strange socket, and no task at all."""
 
 from __future__ import annotations
 
@@ -67,6 +67,26 @@ async def test_2_4_a_close_in_the_task_that_asks_for_a_response() -> None:
         await asyncio.sleep(0)
     await asyncio.wait({listener.task}, timeout=PATIENCE)
     assert listener.task.done()
+    assert connection_state(model) == new_state()
+    assert model._websocket is None
+
+
+class Broken(RecordingSocket):
+    """A socket, without a transport, that cannot be closed."""
+
+    async def close(self) -> None:
+        raise OSError("cannot close")
+
+
+@pytest.mark.asyncio
+async def test_2_4_a_socket_without_a_transport_that_fails_to_close() -> None:
+    """As an application's own may be, that it puts in the place of the release's."""
+    model = Call().model
+    await model._handle_ws_event({"event_id": "event_1", **wire.session_created()})
+    await model._handle_ws_event({"event_id": "event_2", **wire.audio_delta("item_old")})
+    model._websocket = Broken()
+    with pytest.raises(OSError, match="cannot close"):
+        await model.close()
     assert connection_state(model) == new_state()
     assert model._websocket is None
 

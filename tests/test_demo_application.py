@@ -15,6 +15,7 @@ import pytest
 import pytest_asyncio
 from children import ROOT
 
+from shim.demo.application import describe
 from shim.loopback import Connection, LoopbackServer, Turn
 
 PROGRAM = ROOT / "shim" / "demo" / "application.py"
@@ -154,3 +155,15 @@ def test_what_the_shim_did_is_told_first() -> None:
     fixes = json.loads(line)["shim"]["fixes"]
     assert set(fixes) == {"converter-status", "close-reset", "history-merge"}
     assert (run.returncode, run.stderr) == (0, "")
+
+
+@pytest.mark.parametrize(
+    ("error", "words"),
+    [
+        (ValueError("first\nsecond"), "ValueError: first"),
+        (ValueError(), "ValueError: "),
+        ("no exception", "no exception"),
+    ],
+)
+def test_an_error_in_one_line(error: object, words: str) -> None:
+    assert describe(error) == words

@@ -1,7 +1,8 @@
-"""history-merge: an update of an item that is made while the event of another is handled."""
+"""history-merge: updates that an application makes itself, and what it puts into them."""
 
 from __future__ import annotations
 
+import logging
 import sys
 from pathlib import Path
 from typing import Any
@@ -13,7 +14,7 @@ sys.path.append(str(Path(__file__).parent / "regression"))
 
 import wire
 from agents.realtime import RealtimeSession, items
-from call import Call
+from call import Call, parts, updated
 from wire import audio, message
 
 import shim  # noqa: F401, for the fixes
@@ -46,3 +47,33 @@ async def test_3_1_the_event_of_one_item_says_nothing_about_another(event: wire.
         await call.receive(wire.created(message(f"item_{number}", "assistant", audio(words))))
     await call.receive(event)
     assert call.parts("item_2") == [("audio", "Goodbye")]
+
+
+@wire.needs_assistant_audio
+def test_3_12_what_is_no_part_is_not_kept() -> None:
+    known = items.AssistantMessageItem.model_construct(
+        item_id="item_1",
+        type="message",
+        role="assistant",
+        content=["words", items.AssistantAudio(transcript="Hello")],
+    )
+    update = items.AssistantMessageItem(
+        item_id="item_1", content=[items.AssistantText(text="there")]
+    )
+    (item,) = updated([known], update)
+    assert parts(item) == [("audio", "Hello"), ("text", "there")]
+
+
+@wire.needs_assistant_audio
+def test_3_12_an_update_that_cannot_be_merged_leaves_what_is_known(
+    caplog: pytest.LogCaptureFixture,
+) -> None:
+    content: Any = [items.AssistantAudio(transcript="Hello")]
+    known = items.AssistantMessageItem(item_id="item_1", content=content)
+    fields: Any = {"item_id": "item_1", "type": "message", "role": "assistant"}
+    update = items.AssistantMessageItem.model_construct(**fields, content=12345)
+    with caplog.at_level(logging.ERROR):
+        assert updated([known], update) == [known]
+    (record,) = caplog.records
+    assert "TypeError" in record.getMessage()
+    assert "12345" not in record.getMessage()
