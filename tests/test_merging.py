@@ -1,10 +1,11 @@
-"""converter-status and history-merge: more of rules 1.2, 1.3 and 3.8."""
+"""converter-status and history-merge: more of the contract's rules 1 and 3."""
 
 from __future__ import annotations
 
 import asyncio
 import sys
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
@@ -15,7 +16,7 @@ sys.path.append(str(Path(__file__).parent / "regression"))
 
 import wire
 from agents.realtime import RealtimeSession, items
-from call import Call
+from call import Call, updated
 from wire import audio, message
 
 import shim  # noqa: F401, for the fixes
@@ -79,3 +80,67 @@ print(item.status)
         environment={"OPENAI_AGENTS_SHIM_SKIP": "history-merge"},
     )
     assert child.stdout.strip() == "completed", child.stderr
+
+
+@wire.needs_images
+@pytest.mark.parametrize(
+    ("known", "update", "merged"),
+    [
+        # One without a URL takes a known one that no later image is about,
+        (["a", "a"], ["a", None], ["a", "a"]),
+        (["a", "b"], [None, "a"], ["b", "a"]),
+        (["a", "b"], [None, None], ["a", "b"]),
+        # and none that a later image is about.
+        (["a", "a"], ["a", None, "a"], ["a", None, "a"]),
+        (["a"], [None, "a", "a"], [None, "a", "a"]),
+        (["a"], [None, "a"], [None, "a"]),
+        # One with a URL takes only a known one of that URL.
+        (["a", None], ["b", None], ["b", "a", None]),
+        ([None], ["a"], [None, "a"]),
+    ],
+    ids=str,
+)
+def test_3_2_an_image_without_url_takes_what_no_other_image_needs(
+    known: list[str | None], update: list[str | None], merged: list[str | None]
+) -> None:
+    image: Any = items.InputImage
+
+    def item(urls: list[str | None]) -> Any:
+        content = [image(image_url=url) if url else image() for url in urls]
+        return items.UserMessageItem(item_id="item_1", content=content)
+
+    (result,) = updated([item(known)], item(update))
+    assert [part.image_url for part in result.content] == merged
+
+
+def foreign_part(**fields: Any) -> Any:
+    """A part that somebody has put together without the SDK's classes."""
+    return SimpleNamespace(**fields)
+
+
+def assistant_item(*content: Any, **fields: Any) -> Any:
+    item = items.AssistantMessageItem(item_id="item_1", content=[], **fields)
+    return item.model_copy(update={"content": list(content)})
+
+
+@wire.needs_assistant_audio
+def test_3_12_a_foreign_part_is_replaced_as_a_whole() -> None:
+    known = foreign_part(type="audio", transcript="Hello")
+    news = items.AssistantAudio(transcript="Goodbye")
+    (item,) = updated([assistant_item(known)], assistant_item(news))
+    assert item.content == [news]
+    (item,) = updated([assistant_item(known)], assistant_item(items.AssistantAudio(transcript="")))
+    assert item.content == [known]
+    (item,) = updated([assistant_item(news)], assistant_item(known))
+    assert item.content == [news]
+
+
+def test_3_12_what_cannot_be_merged_keeps_what_is_known(caplog: pytest.LogCaptureFixture) -> None:
+    known = assistant_item(items.AssistantText(text="Hello"))
+    other = items.UserMessageItem(item_id="item_2", content=[])
+    update = known.model_copy(update={"content": 17})
+    history = updated([known, other], update)
+    assert history[0] is known
+    assert history[1] is other
+    (record,) = [each for each in caplog.records if each.name.startswith("shim")]
+    assert record.getMessage() == "an update of a history item raised TypeError"

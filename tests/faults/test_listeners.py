@@ -16,8 +16,8 @@ from .clean import check_response, check_untouched, converse
 from .phases import Phase, find_phase, in_phases
 from .waiting import outcome, until, within_patience
 
-# 0.2.x hand the item of the old connection to the listeners that come after the one that waits.
-EVENT_TYPES = ["audio", "turn_started", *(["item_updated"] if wire.GA else [])]
+# Up to 0.4.0 the listeners that come after the one that waits are handed the old item.
+EVENT_TYPES = ["audio", "turn_started", *(["item_updated"] if wire.since("0.4.1") else [])]
 
 needs_a_close_that_waits = pytest.mark.skipif(
     not wire.since("0.4.1"), reason="to 0.4.0 close() does not wait for the listener task"
