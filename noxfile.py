@@ -175,7 +175,11 @@ def tests(session: nox.Session, wrapt: str) -> None:
     report = f"--junitxml={REPORTS / label(session)}.xml"
     # Most of these tests wait for a child process that imports the SDK.
     spread = ["-n", "auto", "--maxprocesses", "4"]
-    left_out = ["tests/regression", *(OF_NO_PYTHON if session.python != CURRENT else ())]
+    left_out = [
+        "tests/regression",
+        "tests/faults",
+        *(OF_NO_PYTHON if session.python != CURRENT else ()),
+    ]
     ignored = [f"--ignore={each}" for each in left_out]
     arguments = [*ignored, "-p", "no:cacheprovider", *spread, report]
     session.run("python", "-m", "pytest", "tests", *arguments, *session.posargs)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import argparse
-import os
 import random
 import re
 import subprocess
@@ -24,6 +23,7 @@ from tools.patched import Result, run_all
 from tools.patches import published
 from tools.releases import CACHE, REPORTS, ROOT, UserError, load_table, select
 from tools.series import Series, load_series
+from tools.suite import environment
 
 RELEASES = "0.2.6,0.3.0,0.13.0,0.19.4,0.22.0,0.24.0"
 EXAMPLES = 20_000
@@ -105,7 +105,7 @@ def _run(
         run = subprocess.run(
             play.command(python, mode, tree),
             cwd=ROOT,
-            env=_environment(source),
+            env=environment(source),
             stdin=subprocess.DEVNULL,
             stdout=subprocess.PIPE,
             stderr=subprocess.STDOUT,
@@ -126,20 +126,6 @@ def _run(
         found = ", ".join([found, *broken])
     is_good = run.returncode == 0 and played is not None
     return found, None if is_good else f"{mode}:\n{run.stdout.rstrip()}"
-
-
-def _environment(source: Path | None) -> dict[str, str]:
-    """Return this process's environment, set so that a fix that is refused is an error.
-
-    A ``source`` comes ahead of the installed packages.
-    """
-    kept = {
-        name: value
-        for name, value in os.environ.items()
-        if not name.startswith("OPENAI_AGENTS_SHIM")
-    }
-    path = {} if source is None else {"PYTHONPATH": str(source)}
-    return {**kept, **path, "OPENAI_AGENTS_SHIM": "strict"}
 
 
 def _parser() -> argparse.ArgumentParser:

@@ -80,7 +80,7 @@ def run_command(command: list[str], *, source: Path | None = None) -> tuple[int,
         run = subprocess.run(
             command,
             cwd=ROOT,
-            env=_environment(source),
+            env=environment(source),
             stdin=subprocess.DEVNULL,
             stdout=subprocess.PIPE,
             stderr=subprocess.STDOUT,
@@ -96,7 +96,7 @@ def run_command(command: list[str], *, source: Path | None = None) -> tuple[int,
     return run.returncode, run.stdout
 
 
-def _environment(source: Path | None) -> dict[str, str]:
+def environment(source: Path | None) -> dict[str, str]:
     """Return this process's environment, set so that a fix that is refused is an error.
 
     A ``source`` comes ahead of the installed packages.
