@@ -1,6 +1,6 @@
 """Setting up the tests of faults; what activates the fixes, if anything, is chosen outside.
 
-The session `tests` leaves them out: they need a release with the fixes, and nothing else that has them.
+The session `tests` leaves them out; what they need is a release with the fixes.
 """
 
 from __future__ import annotations
