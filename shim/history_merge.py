@@ -25,9 +25,6 @@ _logger = logging.getLogger(__name__)
 
 _NO_ARRIVAL = (None, None)
 
-# The fields of an audio part that a transcript delta has made.
-_TRANSCRIPT_ALONE = frozenset({"type", "transcript"})
-
 # The model event that a `RealtimeSession.on_event` is handling, if it brings an update, and the
 # session. A list, because tasks that are started meanwhile inherit the variable: once the event is
 # handled, it is empty for them too.
@@ -197,9 +194,10 @@ def _continued(known: Any, heard: Any, delta: str) -> Any:
         words = known_words if known_words.startswith(words) else known_words + delta
     if not words or words == known_words or not hasattr(known, "model_copy"):
         return known
-    if known.model_fields_set <= _TRANSCRIPT_ALONE and type(known) is type(heard):
-        return heard if words is heard.transcript else type(heard)(transcript=words)
-    return known.model_copy(update={"transcript": words})
+    says_no_more = type(known) is type(heard) and known.model_fields_set <= heard.model_fields_set
+    if words is heard.transcript and says_no_more:
+        return heard
+    return with_fields(known, {"transcript": words})
 
 
 def _merge_items(known: Any, update: Any) -> Any:
