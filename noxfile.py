@@ -170,7 +170,9 @@ def tests(session: nox.Session, wrapt: str) -> None:
     """Run the shim's own tests with the oldest and the newest wrapt that it allows."""
     oldest = OLDEST_WRAPT.get(str(session.python), "1.16.0")
     version = f"wrapt=={oldest}" if wrapt == "oldest" else "wrapt>=2,<3"
-    tools = ("cosmic-ray", "hatchling", "packaging", "psutil", "pytest-xdist", "rich", "tomli")
+    tools = ["cosmic-ray", "hatchling", "packaging", "psutil", "pytest-xdist", "rich", "tomli"]
+    # autowrapt does not go with older ones.
+    tools += ["autowrapt"] if wrapt == "newest" else []
     install_release(session, NEWEST, *TEST_REQUIREMENTS, *tools, version)
     report = f"--junitxml={REPORTS / label(session)}.xml"
     # Most of these tests wait for a child process that imports the SDK.

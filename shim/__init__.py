@@ -13,13 +13,21 @@ import warnings
 
 __version__ = "0.1.0"
 
+
+def _is_only_run() -> bool:
+    """Tell whether this is ``python -m shim run``, which starts Python again; see `shim.run`."""
+    # While Python imports the package of a module that it was told to run, argv[0] is "-m".
+    return sys.argv[:2] == ["-m", "run"] and sys.orig_argv[-len(sys.argv)] in ("shim", "-mshim")
+
+
 if sys.version_info >= (3, 10):  # noqa: UP036, for installations that did not ask
-    from .activation import FixStatus, Status, apply, revert, status
-    from .errors import ShimError, ShimWarning
+    if not _is_only_run():
+        from .activation import FixStatus, Status, apply, revert, status
+        from .errors import ShimError, ShimWarning
 
-    __all__ = ["FixStatus", "ShimError", "ShimWarning", "Status", "apply", "revert", "status"]
+        __all__ = ["FixStatus", "ShimError", "ShimWarning", "Status", "apply", "revert", "status"]
 
-    apply()
+        apply()
 else:  # The application must still start; `python -m shim` says the same and exits.
     warnings.warn(
         "openai-agents-realtime-shim: not applied: it needs Python 3.10 or later, and this is "

@@ -13,3 +13,7 @@ class ShimWarning(UserWarning):
 
 class ShimError(RuntimeError):
     """What would have been a `ShimWarning`, under ``OPENAI_AGENTS_SHIM=strict``."""
+
+
+class CommandError(Exception):
+    """Why a command of ``python -m shim`` cannot be carried out, and what to do; one line."""

@@ -24,16 +24,19 @@ class Release:
 
     Attributes:
         version: The release's version.
+        uploaded: When it came out (ISO 8601, UTC).
         modules: SHA-256 (hexadecimal) of each module's file, by the module's full name.
         patched: The same with this project's patches applied, and of the other modules that they
             change; empty if there are none for the release.
-        fixes: Names of the fixes that the release needs.
+        fixes: The rules of the contract that the release breaks, by the names of the fixes that it
+            needs.
     """
 
     version: str
+    uploaded: str
     modules: dict[str, str]
     patched: dict[str, str]
-    fixes: frozenset[str]
+    fixes: dict[str, tuple[str, ...]]
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -75,9 +78,10 @@ def release_table() -> dict[str, Release]:
     return {
         version: Release(
             version=version,
+            uploaded=entry["uploaded"],
             modules=entry["modules"],
             patched=entry.get("patched", {}),
-            fixes=frozenset(entry["fixes"]),
+            fixes={fix: tuple(rules.split()) for fix, rules in entry["fixes"].items()},
         )
         for version, entry in releases.items()
     }

@@ -56,7 +56,7 @@ def python(
     code: str, *options: str, path: Path | None = None, environment: dict[str, str] | None = None
 ) -> Child:
     """Run code in a new interpreter, with ``path`` ahead of the installed packages."""
-    return _run([sys.executable, *options, "-c", code], path=path, environment=environment)
+    return run([sys.executable, *options, "-c", code], path=path, environment=environment)
 
 
 def command_line(
@@ -66,27 +66,43 @@ def command_line(
     environment: dict[str, str] | None = None,
 ) -> Child:
     """Run ``python -m shim``, with ``path`` ahead of the installed packages."""
-    return _run([*interpreter, "-m", "shim", *arguments], path=path, environment=environment)
+    return run([*interpreter, "-m", "shim", *arguments], path=path, environment=environment)
 
 
-def _run(command: list[str], *, path: Path | None, environment: dict[str, str] | None) -> Child:
-    variables = {
-        name: value
-        for name, value in os.environ.items()
-        if not name.startswith(("OPENAI_AGENTS", "PYTHON"))
-    }
-    # ROOT is for interpreters in which the shim is not installed.
-    folders = [path, ROOT] if path else [ROOT]
-    variables["PYTHONPATH"] = os.pathsep.join(map(str, folders))
+def run(
+    command: list[str],
+    *,
+    path: Path | None = None,
+    environment: dict[str, str] | None = None,
+    folder: Path | None = None,
+    text: str = "",
+) -> Child:
+    """Run a command in ``folder``, with ``text`` to read, and the rest as for `python`."""
     result = subprocess.run(
         command,
-        env={**variables, **(environment or {})},
+        env=variables(path=path, environment=environment),
+        cwd=folder,
+        input=text,
         capture_output=True,
         text=True,
         timeout=120,
         check=False,
     )
     return Child(result)
+
+
+def variables(
+    *, path: Path | None = None, environment: dict[str, str] | None = None
+) -> dict[str, str]:
+    """Return the environment variables of a child process."""
+    kept = {
+        name: value
+        for name, value in os.environ.items()
+        if not name.startswith(("OPENAI_AGENTS", "PYTHON"))
+    }
+    # ROOT is for interpreters in which the shim is not installed.
+    folders = [path, ROOT] if path else [ROOT]
+    return {**kept, "PYTHONPATH": os.pathsep.join(map(str, folders)), **(environment or {})}
 
 
 def copy_sdk(folder: Path, *, version: str | None = None) -> Path:

@@ -1,20 +1,33 @@
-"""``python -m shim status`` and what every command says when it cannot be carried out."""
+"""``python -m shim status``, ``releases``, and what a command says that cannot be carried out."""
 
 from __future__ import annotations
 
 import importlib.util
 import json
+import os
+import re
 import shutil
 import sys
 from importlib import metadata
 from pathlib import Path
 
+import agents
 import pytest
-from children import command_line
+from children import ROOT, command_line, run
+
+from shim.guard import release_table
 
 SDK = metadata.version("openai-agents")
 FIXES = ("converter-status", "close-reset", "history-merge")
 PYTHON_3_9 = sorted(Path.home().glob(".pyenv/versions/3.9.*/bin/python"))
+
+
+@pytest.fixture
+def no_rich(tmp_path: Path) -> dict[str, str]:
+    """Environment variables of a child process in which rich cannot be imported."""
+    (tmp_path / "without" / "rich").mkdir(parents=True)
+    (tmp_path / "without" / "rich" / "__init__.py").write_text("raise ImportError\n")
+    return {"PYTHONPATH": os.pathsep.join((str(tmp_path / "without"), str(ROOT)))}
 
 
 @pytest.fixture
@@ -29,28 +42,106 @@ def own_package(tmp_path: Path) -> Path:
     return tmp_path
 
 
-def test_status_is_a_table() -> None:
-    result = command_line("status", environment={"OPENAI_AGENTS_SHIM_SKIP": "close-reset"})
-    head, *rows = result.stdout.splitlines()
-    assert head == f"openai-agents {SDK}"
-    assert [row.split()[:2] for row in rows] == [
-        ["converter-status", "applied"],
-        ["close-reset", "skipped"],
-        ["history-merge", "applied"],
+def test_status_is_a_table(no_rich: dict[str, str]) -> None:
+    skipping = {**no_rich, "OPENAI_AGENTS_SHIM_SKIP": "close-reset"}
+    result = command_line("status", environment=skipping)
+    shim, sdk, titles, *rows = result.stdout.splitlines()
+    assert shim == f"openai-agents-realtime-shim {metadata.version('openai-agents-realtime-shim')}"
+    assert sdk == f"openai-agents {SDK} in {Path(agents.__file__).parent}"
+    assert titles.split() == ["fix", "state", "upstream", "fixed", "there", "reason"]
+    there, here = f"not up to {list(release_table())[-1]}", f"openai-agents {SDK}"
+    assert [re.split(" {2,}", row) for row in rows] == [
+        ["converter-status", "applied", "#4597, #1434", there, here],
+        ["close-reset", "skipped", "#5068", there, "named in OPENAI_AGENTS_SHIM_SKIP"],
+        ["history-merge", "applied", "#4050", there, here],
     ]
-    assert "OPENAI_AGENTS_SHIM_SKIP" in rows[1]
+    assert (result.returncode, result.stderr) == (0, "")
+
+
+def test_rich_draws_the_table_where_it_is_installed() -> None:
+    pytest.importorskip("rich")
+    result = command_line("status")
+    rows = [line.split("│")[1:3] for line in result.stdout.splitlines() if "│" in line]
+    assert [[cell.strip() for cell in row] for row in rows] == [[name, "applied"] for name in FIXES]
     assert (result.returncode, result.stderr) == (0, "")
 
 
 def test_status_as_json() -> None:
     result = command_line("status", "--json", environment={"OPENAI_AGENTS_SHIM": "strict"})
     status = json.loads(result.stdout)
-    assert status["version"] == SDK
+    assert {**status, "fixes": None} == {
+        "schema": 1,
+        "shim": metadata.version("openai-agents-realtime-shim"),
+        "sdk": {
+            "name": "openai-agents",
+            "version": SDK,
+            "path": str(Path(agents.__file__).parent),
+        },
+        "fixes": None,
+        "removable": False,
+    }
     assert list(status["fixes"]) == list(FIXES)
-    for fix in status["fixes"].values():
-        assert set(fix) == {"state", "reason"}
-        assert fix["state"] in ("applied", "not-needed")
+    assert status["fixes"]["converter-status"] == {
+        "state": "applied",
+        "reason": f"openai-agents {SDK}",
+        "issues": [
+            "https://github.com/openai/openai-agents-python/issues/4597",
+            "https://github.com/openai/openai-agents-python/issues/1434",
+        ],
+        "fixed_in": None,
+    }
     assert (result.returncode, result.stderr) == (0, "")
+
+
+# In place of a release that upstream has fixed: there is none yet.
+ALL_FIXED = """
+import dataclasses, sys
+from shim import command_line, guard, reports
+table = guard.release_table()
+fixed = {name: dataclasses.replace(release, fixes={}) for name, release in table.items()}
+guard.release_table = reports.release_table = lambda: fixed
+sys.exit(command_line.main(sys.argv[1:]))
+"""
+
+
+def test_a_release_that_needs_nothing(no_rich: dict[str, str]) -> None:
+    result = run([sys.executable, "-c", ALL_FIXED, "status"], environment=no_rich)
+    *_, first, _, _, last = result.stdout.splitlines()
+    assert re.split(" {2,}", first)[1:4] == ["not-needed", "#4597, #1434", "0.2.0"]
+    assert last == (
+        "Nothing is needed here any more: remove `import shim` and uninstall the package."
+    )
+    assert (result.returncode, result.stderr) == (0, "")
+
+
+def test_a_release_that_needs_nothing_as_json() -> None:
+    result = run([sys.executable, "-c", ALL_FIXED, "status", "--json"])
+    status = json.loads(result.stdout)
+    assert status["removable"] is True
+    assert {fix["fixed_in"] for fix in status["fixes"].values()} == {"0.2.0"}
+    assert result.returncode == 0
+
+
+def test_the_releases(no_rich: dict[str, str]) -> None:
+    result = command_line("releases", environment=no_rich)
+    titles, *rows, note = result.stdout.splitlines()
+    assert titles.split() == ["release", "uploaded", *FIXES]
+    assert [row.split()[0] for row in rows] == list(release_table())
+    assert "rules of docs/contract.md" in note
+    assert (result.returncode, result.stderr) == (0, "")
+
+
+def test_one_release(no_rich: dict[str, str]) -> None:
+    result = command_line("releases", "0.22.3", environment=no_rich)
+    _, row, _ = result.stdout.splitlines()
+    release, uploaded, *rules = re.split(" {2,}", row)
+    assert (release, uploaded) == ("0.22.3", "2026-09-17")
+    assert rules == ["1.2-1.3", "2.1-2.5", "3.1-3.8 3.11-3.12"]
+
+
+def test_a_release_that_is_not_pinned() -> None:
+    result = command_line("releases", "0.1.0")
+    assert "0.1.0 is not in the release table, which goes from 0.2.0 to" in result.error
 
 
 @pytest.mark.parametrize("mode", ["on", "strict"])
@@ -114,7 +205,7 @@ def test_a_python_that_is_too_old(command: str) -> None:
 def test_without_a_command_there_is_help() -> None:
     result = command_line()
     assert result.returncode == 0
-    for word in ("usage: python -m shim", "status", "demo"):
+    for word in ("usage: python -m shim", "status", "releases", "run", "demo"):
         assert word in result.stdout
 
 

@@ -28,7 +28,8 @@ def release(version: str = VERSION, *, patched: tuple[str, ...] = ()) -> Release
         version=version,
         modules={module: digest(f"published {module}") for module in PINNED},
         patched={module: digest(f"patched {module}") for module in patched},
-        fixes=frozenset({"close-reset"}),
+        uploaded="2026-01-02T03:04:05Z",
+        fixes={"close-reset": ("2.1",)},
     )
 
 
@@ -323,5 +324,6 @@ def test_the_table_as_it_is_read() -> None:
     oldest = table["0.2.0"]
     assert next(iter(table)) == oldest.version
     assert oldest.modules.keys() == set(PINNED)
-    assert isinstance(oldest.fixes, frozenset)
+    assert oldest.uploaded == "2025-07-15T15:49:33Z"
+    assert oldest.fixes["converter-status"][0] == "1.1"
     assert all(isinstance(each.patched, dict) for each in table.values())

@@ -7,11 +7,14 @@ this file by its path.
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from pathlib import Path
 
 Record = Mapping[str, Sequence[str]]
 """Test id -> inclusive release ranges (``0.2.0-0.22.3``, or ``0.24.0``) in which it fails bare."""
+
+_RULE = re.compile(r"::test_(\d+)_(\d+)_")
 
 FAILING = frozenset({"failed", "error"})
 """The outcomes that count as failing on a bare release."""
@@ -26,6 +29,11 @@ def subject_of(test: str) -> str:
     """Return what a test is about, by the name of its file: mostly the name of a fix."""
     file = test.partition("::")[0]
     return file.removeprefix("test_").removesuffix(".py").replace("_", "-")
+
+
+def rules_of(test: str) -> list[str]:
+    """Return the rule of the contract that a test is named after, such as ``2.1``; none if none."""
+    return [f"{part}.{rule}" for part, rule in _RULE.findall(test)]
 
 
 def encode_ranges(failing: Collection[str], order: Sequence[str]) -> list[str]:

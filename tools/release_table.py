@@ -19,7 +19,7 @@ from shim.activation import FIXES as SHIM_FIXES
 from shim.activation import MODULES
 from shim.wraps import release_key
 from tools.published import download, find_release
-from tools.record import Record, load_record, recorded_failures, subject_of
+from tools.record import Record, load_record, recorded_failures, rules_of, subject_of
 from tools.releases import (
     CACHE,
     FIXES,
@@ -113,15 +113,22 @@ def _canonical(value: object) -> str:
     return repr(value)
 
 
-def needed_fixes(name: str, record: Record | None, order: list[str]) -> list[str]:
-    """Return the fixes of which a regression test is recorded as failing on the bare release.
+def needed_fixes(name: str, record: Record | None, order: list[str]) -> dict[str, str]:
+    """Return the rules that a bare release breaks, by fix, as its regression tests are recorded.
 
-    Without a record every fix counts as needed.
+    The rules are separated by spaces. A fix of which no test fails is not needed. Without a record
+    every fix counts as needed.
     """
     if record is None:
-        return list(FIXES)
-    failing = {subject_of(test) for test in recorded_failures(record, name, order)}
-    return [fix for fix in FIXES if fix in failing]
+        return dict.fromkeys(FIXES, "")
+    failing = recorded_failures(record, name, order)
+    broken = {
+        fix: {rule for test in failing if subject_of(test) == fix for rule in rules_of(test)}
+        for fix in FIXES
+    }
+    return {
+        fix: " ".join(sorted(rules, key=release_key)) for fix, rules in broken.items() if rules
+    }
 
 
 def describe(name: str, release: Release, *, cache: Path) -> Release:
