@@ -6,11 +6,11 @@ import argparse
 import sys
 import tempfile
 import time
-from collections import Counter
 from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor, as_completed
 from dataclasses import dataclass, replace
 from pathlib import Path
+from typing import TypeVar
 
 from rich.console import Console
 from rich.markup import escape
@@ -20,13 +20,11 @@ from tools.environments import add_options, install
 from tools.git import require_git
 from tools.patched_upstream import compare
 from tools.patches import published
-from tools.record import FAILING
 from tools.releases import CACHE, UserError, load_table
 from tools.series import Series, chosen_releases, load_series
 from tools.suite import run_suite
 from tools.upstream import test_requirements
-
-_OUTPUT_LINES = 40
+from tools.verdicts import fixed_problems, summary
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -39,19 +37,14 @@ class Result:
     seconds: float = 0.0
 
 
-Job = Callable[[str], Result]
+AnyResult = TypeVar("AnyResult", bound=Result)
+Job = Callable[[str], AnyResult]
 
 
 def run_regression(release: str, tree: Path, python: Path) -> Result:
     """Run the regression suite on the source of a patched tree."""
     run = run_suite("patched", python=python, source=tree / "src")
-    problems = [f"{test} fails" for test, outcome in run.outcomes.items() if outcome in FAILING]
-    if run.exit_code or not run.outcomes:
-        tail = "\n".join(run.output.rstrip().splitlines()[-_OUTPUT_LINES:])
-        problems.append(f"the run has exit code {run.exit_code}\n{tail}")
-    number = Counter("failed" if each in FAILING else each for each in run.outcomes.values())
-    words = f"{number['passed']} passed, {number['failed']} failed, {number['skipped']} skipped"
-    return Result(release=release, words=words, problems=tuple(problems))
+    return Result(release=release, words=summary(run), problems=tuple(fixed_problems(run)))
 
 
 def run_upstream(release: str, tree: Path, python: Path) -> Result:
@@ -67,7 +60,7 @@ def prepare(
     python: str,
     run: Callable[[str, Path, Path], Result],
     requirements: Callable[[Path], Sequence[str]],
-) -> Job:
+) -> Job[Result]:
     """Return a function that makes a release's patched tree and environment, and runs something.
 
     ``run`` is called with the release, the tree and the interpreter, and ``requirements`` with the
@@ -96,9 +89,11 @@ def prepare(
     return job
 
 
-def run_all(releases: Sequence[str], job: Job, *, jobs: int, console: Console) -> list[Result]:
+def run_all(
+    releases: Sequence[str], job: Job[AnyResult], *, jobs: int, console: Console
+) -> list[AnyResult]:
     """Do the job for each release, ``jobs`` at a time, and print each result when it is there."""
-    results: list[Result] = []
+    results: list[AnyResult] = []
     with ThreadPoolExecutor(jobs) as pool:
         for future in as_completed([pool.submit(job, release) for release in releases]):
             result = future.result()
