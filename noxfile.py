@@ -39,6 +39,8 @@ OLDEST_WRAPT = {"3.13": "1.17.0", "3.14": "1.17.3"}
 DEMO_RELEASE = "0.22.3"
 # GA releases with different ways to merge and to close, and one that speaks the beta protocol.
 ROBUSTNESS_RELEASES = ("0.2.6", "0.3.0", "0.13.0", "0.19.4", "0.22.0", "0.24.0")
+# Of which the pages have transcripts, beside the newest, which the shim's own tests play.
+EXAMPLE_RELEASES = ("0.22.0",)
 UPSTREAM_RELEASES = ("0.2.6", "0.6.8", "0.13.0", "0.19.4", "0.22.0", "0.24.0")
 # What these test is the same on every Python version: tools of developers, and upstream.
 OF_NO_PYTHON = tuple(
@@ -46,15 +48,20 @@ OF_NO_PYTHON = tuple(
     for name in (
         "bench",
         "compatibility",
+        "documentation",
+        "documentation_examples",
+        "documentation_refusals",
         "mutants",
         "patched",
         "patches",
+        "security",
         "soak",
         "switched_off",
         "upstream_report",
+        "workflows",
     )
 )
-CHECKED = ("shim", "tests", "tools", "noxfile.py")
+CHECKED = ("shim", "tests", "tools", "docs", "noxfile.py")
 
 try:
     TABLE = load_table()
@@ -95,10 +102,12 @@ nox.options.default_venv_backend = "uv|virtualenv"
 nox.options.sessions = [
     "lint",
     "types",
+    "workflows",
     "patches-ends",
     "patches-newest",
     *default_tests(),
     *default_regression(),
+    *(f"examples(release='{release}')" for release in EXAMPLE_RELEASES),
     # One of each protocol, to keep plain nox short; the others by `nox -s robustness`.
     *(f"robustness(release='{release}')" for release in ("0.2.6", NEWEST)),
 ]
@@ -149,6 +158,18 @@ def lint(session: nox.Session) -> None:
 
 
 @nox.session
+def workflows(session: nox.Session) -> None:
+    """Check the workflows with zizmor, by GitHub's schema, and with actionlint if there is one."""
+    session.install("check-jsonschema", "zizmor")
+    files = sorted(map(str, Path(".github/workflows").glob("*.yml")))
+    session.run("check-jsonschema", "--builtin-schema", "vendor.github-workflows", *files)
+    # Offline: it would ask GitHub about the actions otherwise.
+    session.run("zizmor", "--offline", "--quiet", *files)
+    if shutil.which("actionlint"):
+        session.run("actionlint", *files, external=True)
+
+
+@nox.session
 def types(session: nox.Session) -> None:
     """Check the types of everything with mypy, strictly."""
     checked_against = (
@@ -175,7 +196,7 @@ def tests(session: nox.Session, wrapt: str) -> None:
     oldest = OLDEST_WRAPT.get(str(session.python), "1.16.0")
     version = f"wrapt=={oldest}" if wrapt == "oldest" else "wrapt>=2,<3"
     tools = ["cosmic-ray", "hatchling", "jinja2>=3.1", "markdown-it-py", "packaging", "psutil"]
-    tools += ["pytest-xdist", "rich", "tomli"]
+    tools += ["nox", "pytest-xdist", "rich", "tomli"]
     # autowrapt does not go with older ones.
     tools += ["autowrapt"] if wrapt == "newest" else []
     install_release(session, NEWEST, *TEST_REQUIREMENTS, *tools, version)
@@ -199,6 +220,16 @@ def regression(session: nox.Session, release: str) -> None:
     install_release(session, release, *TEST_REQUIREMENTS)
     arguments = ["--reports", str(REPORTS), "--label", label(session)]
     session.run("python", "-m", "tools.suite", *arguments, "--", *session.posargs)
+
+
+@nox.session
+@nox.parametrize("release", EXAMPLE_RELEASES)
+def examples(session: nox.Session, release: str) -> None:
+    """Run the scripts of the pages on a release, and compare with the transcripts in the pages."""
+    install_release(session, release, *TEST_REQUIREMENTS, "markdown-it-py")
+    report = f"--junitxml={REPORTS / label(session)}.xml"
+    arguments = ["-p", "no:cacheprovider", report, *session.posargs]
+    session.run("python", "-m", "pytest", "tests/test_documentation_examples.py", *arguments)
 
 
 @nox.session

@@ -42,15 +42,21 @@ _TEST_TOOLS = ("hatchling", "packaging", "psutil", "rich", "tomli")
 def own_tests() -> tuple[str, ...]:
     """Return the arguments of Python that run the shim's own tests.
 
-    They are the files of tests/ that do not test tools; those have no say in the matter.
+    They are the files of tests/ that test neither tools nor the pages; those have no say in the
+    matter.
     """
     files = [
         file
         for file in sorted(ROOT.glob("tests/test_*.py"))
         if str(file.relative_to(ROOT)) not in _ADDITIONS
     ]
-    about_tools = [file for file in files if "from tools" in file.read_text(encoding="utf-8")]
-    chosen = [str(file.relative_to(ROOT)) for file in files if file not in about_tools]
+    texts = {file: file.read_text(encoding="utf-8") for file in files}
+    others = ("from tools", "from documentation")
+    chosen = [
+        str(file.relative_to(ROOT))
+        for file, text in texts.items()
+        if not any(imports in text for imports in others)
+    ]
     return (*_PYTEST, *chosen)
 
 
