@@ -54,7 +54,7 @@ def show(event: Any) -> None:
     elif event.type in ("history_added", "history_updated"):
         items = event.history if event.type == "history_updated" else [event.item]
         states = [f"{item.item_id} {getattr(item, 'status', None)}" for item in items]
-        print(f"    {event.type}: {', '.join(states)}")
+        print(f"    {event.type}: {', '.join(states) or 'nothing'}")
 
 
 async def main() -> None:
