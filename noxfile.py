@@ -30,6 +30,12 @@ from tools.releases import (
     short_set,
 )
 
+try:
+    TABLE = load_table()
+except UserError as error:
+    sys.exit(f"error: {error}")
+NEWEST = list(TABLE)[-1]
+
 CURRENT = f"{sys.version_info.major}.{sys.version_info.minor}"
 PYTHONS = list(dict.fromkeys(["3.10", "3.11", "3.13", CURRENT]))
 # Versions for which every supported release, as of its day, has wheels to install.
@@ -38,10 +44,10 @@ OLDEST_WRAPT = {"3.13": "1.17.0", "3.14": "1.17.3"}
 # 0.23.1 fixed the part of close-reset that the demo shows.
 DEMO_RELEASE = "0.22.3"
 # GA releases with different ways to merge and to close, and one that speaks the beta protocol.
-ROBUSTNESS_RELEASES = ("0.2.6", "0.3.0", "0.13.0", "0.19.4", "0.22.0", "0.24.0")
+ROBUSTNESS_RELEASES = ("0.2.6", "0.3.0", "0.13.0", "0.19.4", "0.22.0", NEWEST)
 # Of which the pages have transcripts, beside the newest, which the shim's own tests play.
 EXAMPLE_RELEASES = ("0.22.0",)
-UPSTREAM_RELEASES = ("0.2.6", "0.6.8", "0.13.0", "0.19.4", "0.22.0", "0.24.0")
+UPSTREAM_RELEASES = ("0.2.6", "0.6.8", "0.13.0", "0.19.4", "0.22.0", NEWEST)
 # What these test is the same on every Python version: tools of developers, and upstream.
 OF_NO_PYTHON = tuple(
     f"tests/test_{name}.py"
@@ -54,6 +60,7 @@ OF_NO_PYTHON = tuple(
         "mutants",
         "patched",
         "patches",
+        "pin",
         "security",
         "soak",
         "switched_off",
@@ -62,12 +69,6 @@ OF_NO_PYTHON = tuple(
     )
 )
 CHECKED = ("shim", "tests", "tools", "docs", "noxfile.py")
-
-try:
-    TABLE = load_table()
-except UserError as error:
-    sys.exit(f"error: {error}")
-NEWEST = list(TABLE)[-1]
 
 
 def default_tests() -> list[str]:
@@ -337,7 +338,7 @@ def fuzz(session: nox.Session) -> None:
 
 
 @nox.session
-@nox.parametrize("release", ["0.24.0", "0.22.0", "0.2.11"])
+@nox.parametrize("release", [NEWEST, "0.22.0", "0.2.11"])
 def soak(session: nox.Session, release: str) -> None:
     """Connect, converse and close 1,000 times, and hold 100 sessions at once for a minute."""
     install_release(session, release, "psutil>=6", WRAPT)
@@ -374,8 +375,29 @@ def patches_newest(session: nox.Session) -> None:
 
 
 @nox.session
+def pin(session: nox.Session) -> None:
+    """Take in a release that has come out, and run everything on it (``-- VERSION``)."""
+    session.install("jinja2>=3.1", "markdown-it-py", WRAPT)
+    run_on_patched_trees(session, "pin", *session.posargs)
+
+
+@nox.session(name="pin-again")
+def pin_again(session: nox.Session) -> None:
+    """Take releases out of a copy of the project, and see whether ``pin`` brings them back."""
+    session.install("jinja2>=3.1", "markdown-it-py", WRAPT)
+    run_on_patched_trees(session, "pin_again", *session.posargs)
+
+
+@nox.session
+def watch(session: nox.Session) -> None:
+    """Fail if the package index has a release that is not pinned."""
+    session.install("packaging", "pip>=25.1")
+    session.run("python", "-m", "tools.watch", *session.posargs)
+
+
+@nox.session
 def table(session: nox.Session) -> None:
-    """Make shim/releases.json from the published wheels; ``-- --check``, ``-- --add``."""
+    """Make shim/releases.json from the published wheels; ``-- --check`` only compares."""
     session.install("pip", "tomli", "uv", WRAPT)
     session.run("python", "-m", "tools.release_table", *session.posargs)
 

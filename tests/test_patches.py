@@ -184,7 +184,7 @@ def test_a_release_that_the_table_does_not_have(
     project: Project, capsys: Captured, command: str
 ) -> None:
     assert project.run(command, "9.0.0", project.folder / "tree") == 1
-    assert "nox -s table -- --add 9.0.0" in errors(capsys)
+    assert "nox -s pin -- 9.0.0" in errors(capsys)
 
 
 def test_a_checkout_of_a_release_in_no_series(empty: Project, capsys: Captured) -> None:

@@ -42,7 +42,7 @@ class Sources:
         if release not in self.table:
             raise UserError(
                 f"{PACKAGE} {release} is not in shim/releases.json. If it is published, take it "
-                f"in first: nox -s table -- --add {release}"
+                f"in first: nox -s pin -- {release}"
             )
 
 

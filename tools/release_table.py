@@ -13,12 +13,11 @@ import zipfile
 from collections.abc import Mapping
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
-from typing import Any
 
 from shim.activation import FIXES as SHIM_FIXES
 from shim.activation import MODULES
 from shim.wraps import release_key
-from tools.published import download, find_release
+from tools.published import download
 from tools.record import Record, load_record, recorded_failures, rules_of, subject_of
 from tools.releases import (
     CACHE,
@@ -126,9 +125,7 @@ def needed_fixes(name: str, record: Record | None, order: list[str]) -> dict[str
         fix: {rule for test in failing if subject_of(test) == fix for rule in rules_of(test)}
         for fix in FIXES
     }
-    return {
-        fix: " ".join(sorted(rules, key=release_key)) for fix, rules in broken.items() if rules
-    }
+    return {fix: " ".join(sorted(rules, key=release_key)) for fix, rules in broken.items() if rules}
 
 
 def describe(name: str, release: Release, *, cache: Path) -> Release:
@@ -148,7 +145,7 @@ def describe(name: str, release: Release, *, cache: Path) -> Release:
     return with_patched(entry, release.get("patched"))
 
 
-def make_table(table: Mapping[str, Release], record: Record | None) -> dict[str, Any]:
+def make_table(table: Mapping[str, Release], record: Record | None) -> dict[str, Release]:
     """Return the whole table, oldest release first, as the wheels and the record give it."""
     order = sorted(table, key=release_key)
     cache = CACHE / "wheels"
@@ -157,7 +154,18 @@ def make_table(table: Mapping[str, Release], record: Record | None) -> dict[str,
         entries = list(pool.map(lambda name: describe(name, table[name], cache=cache), order))
     for name, entry in zip(order, entries, strict=True):
         entry["fixes"] = needed_fixes(name, record, order)
-    return {"package": PACKAGE, "releases": dict(zip(order, entries, strict=True))}
+    return dict(zip(order, entries, strict=True))
+
+
+def insert(table: Mapping[str, Release], name: str, entry: Release) -> dict[str, Release]:
+    """Return the table with an entry in its place, oldest release first."""
+    added = {**table, name: entry}
+    return {each: added[each] for each in sorted(added, key=release_key)}
+
+
+def dump_table(table: Mapping[str, Release]) -> str:
+    """Return the text of ``shim/releases.json`` with this table."""
+    return json.dumps({"package": PACKAGE, "releases": table}, indent=2) + "\n"
 
 
 def differences(committed: Mapping[str, Release], made: Mapping[str, Release]) -> list[str]:
@@ -178,20 +186,18 @@ def main(arguments: list[str] | None = None) -> int:
     """Write or check the table; return the exit code."""
     parser = argparse.ArgumentParser(prog="nox -s table --", description=__doc__)
     parser.add_argument("--check", action="store_true", help="change nothing, report differences")
-    parser.add_argument("--add", metavar="RELEASE", help="take in a release that has come out")
     options = parser.parse_args(arguments)
     try:
         committed = load_table()
-        added = {options.add: find_release(options.add)} if options.add else {}
-        made = make_table({**added, **committed}, load_record(RECORD))
+        made = make_table(committed, load_record(RECORD))
     except UserError as error:
         print(f"error: {error}", file=sys.stderr)
         return 1
-    text = json.dumps(made, indent=2) + "\n"
+    text = dump_table(made)
     if text == TABLE.read_text(encoding="utf-8"):
         print(f"shim/releases.json is what the {len(committed)} wheels give")
         return 0
-    lines = differences(committed, made["releases"]) or ["order or layout of the file"]
+    lines = differences(committed, made) or ["order or layout of the file"]
     if options.check:
         print("shim/releases.json is not what the published wheels give; run nox -s table:")
         print("\n".join(lines))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -15,7 +16,8 @@ PATCHES = ROOT / "patches"
 PATCH_NAMES = tuple(f"{number:04}-{fix}.patch" for number, fix in enumerate(FIXES, 1))
 """The files of every series, one per fix, in the order in which they apply."""
 
-_INDEX = "series.toml"
+INDEX = "series.toml"
+_HEADER = "# Which series of patches serves which releases, oldest first; see README.md.\n"
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -64,17 +66,26 @@ def load_series(root: Path, table: Mapping[str, Release]) -> list[Series]:
     are there is for `defects` to tell.
     """
     try:
-        data = tomli.loads((root / _INDEX).read_text(encoding="utf-8"))
+        data = tomli.loads((root / INDEX).read_text(encoding="utf-8"))
     except FileNotFoundError:
-        raise UserError(f"there is no {words_of(root / _INDEX, root)}") from None
+        raise UserError(f"there is no {words_of(root / INDEX, root)}") from None
     except (OSError, ValueError) as error:
-        raise UserError(f"cannot read {words_of(root / _INDEX, root)}: {error}") from error
+        raise UserError(f"cannot read {words_of(root / INDEX, root)}: {error}") from error
     entries = data.get("series", [])
     if set(data) - {"series"} or not isinstance(entries, list):
-        raise UserError(f"{_INDEX} holds [[series]] tables and nothing else")
+        raise UserError(f"{INDEX} holds [[series]] tables and nothing else")
     series = [_parse(root, entry, position) for position, entry in enumerate(entries, 1)]
     _check_releases(series, table)
     return series
+
+
+def dump_series(series: Iterable[Series]) -> str:
+    """Return the text of ``series.toml`` with these series."""
+    tables = [
+        f'[[series]]\ndirectory = "{each.name}"\nreleases = {json.dumps(list(each.releases))}\n'
+        for each in series
+    ]
+    return "\n".join([_HEADER, *tables])
 
 
 def _parse(root: Path, entry: Any, position: int) -> Series:
@@ -86,11 +97,11 @@ def _parse(root: Path, entry: Any, position: int) -> Series:
         or not all(isinstance(release, str) for release in releases)
     ):
         raise UserError(
-            f'{_INDEX}: table {position} is not `directory = "X"` and `releases = ["X", ...]`'
+            f'{INDEX}: table {position} is not `directory = "X"` and `releases = ["X", ...]`'
         )
     if entry["directory"] != releases[0]:
         raise UserError(
-            f"{_INDEX}: the directory {entry['directory']!r} is not named for the first release "
+            f"{INDEX}: the directory {entry['directory']!r} is not named for the first release "
             f"of its series, {releases[0]}"
         )
     return Series(folder=root / releases[0], releases=tuple(releases))
@@ -103,18 +114,18 @@ def _check_releases(series: Sequence[Series], table: Mapping[str, Release]) -> N
         for release in each.releases:
             if release not in table:
                 raise UserError(
-                    f"{_INDEX}: {each.name} has {release}, which is not in shim/releases.json"
+                    f"{INDEX}: {each.name} has {release}, which is not in shim/releases.json"
                 )
             if release in served:
                 first = served[release]
                 where = f"twice in {first}" if first == each.name else f"in {first} and {each.name}"
-                raise UserError(f"{_INDEX}: {release} is {where}")
+                raise UserError(f"{INDEX}: {release} is {where}")
             served[release] = each.name
         if list(each.releases) != sorted(each.releases, key=order.index):
-            raise UserError(f"{_INDEX}: the releases of {each.name} are not oldest first")
+            raise UserError(f"{INDEX}: the releases of {each.name} are not oldest first")
     names = [each.name for each in series]
     if names != sorted(names, key=order.index):
-        raise UserError(f"{_INDEX}: the series are not oldest first")
+        raise UserError(f"{INDEX}: the series are not oldest first")
 
 
 def series_of(series: Iterable[Series], release: str) -> Series | None:
@@ -125,7 +136,7 @@ def series_of(series: Iterable[Series], release: str) -> Series | None:
 def defects(root: Path, series: Sequence[Series], table: Mapping[str, Release]) -> list[str]:
     """Say, in one line each, what is missing in the folder ``root`` or does not belong there."""
     lines = [
-        f"{release} is in no series of {_INDEX}"
+        f"{release} is in no series of {INDEX}"
         for release in table
         if series_of(series, release) is None
     ]
