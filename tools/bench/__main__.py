@@ -20,13 +20,14 @@ from contextlib import AsyncExitStack
 from importlib import metadata
 from pathlib import Path
 from statistics import median
+from time import perf_counter
 
 import pyperf  # type: ignore[import-untyped]
 from rich.console import Console
 from rich.table import Table
 
 from shim.loopback import LoopbackServer
-from tools.bench.figures import Key, exceeded, growths, ratio
+from tools.bench.figures import Key, added_by_run, exceeded, growths, ratio
 from tools.checkout import checkout
 from tools.patches import published
 from tools.releases import CACHE, REPORTS, ROOT, UserError, load_table
@@ -49,6 +50,10 @@ _IMPORT = "import time; t = time.perf_counter(); {}; print(time.perf_counter() -
 _STATEMENTS = {
     "bare": "import agents.realtime",
     "shimmed": "import shim; import agents.realtime",
+}
+_STARTS = {
+    "import": ("-c", "import shim"),
+    "run": ("-m", "shim", "run", "-c", "pass"),
 }
 
 Recorded = dict[Key, dict[str, list[float]]]
@@ -125,13 +130,30 @@ async def measure_import(*, rounds: int) -> dict[str, list[float]]:
     recorded: dict[str, list[float]] = defaultdict(list)
     for number in range(-1, rounds):
         for side, statement in _STATEMENTS.items():
-            process = await asyncio.create_subprocess_exec(
-                sys.executable, "-c", _IMPORT.format(statement), cwd=ROOT, stdout=PIPE
-            )
-            output, _ = await process.communicate()
+            output = await _output("-c", _IMPORT.format(statement))
             if number >= 0:
                 recorded[side].append(float(output))
     return recorded
+
+
+async def measure_start(*, rounds: int) -> dict[str, list[float]]:
+    """Return the seconds that a process with the shim takes, by the way that it gets it."""
+    recorded: dict[str, list[float]] = defaultdict(list)
+    for number in range(-1, rounds):
+        for side, arguments in _STARTS.items():
+            started = perf_counter()
+            await _output(*arguments)
+            if number >= 0:
+                recorded[side].append(perf_counter() - started)
+    return recorded
+
+
+async def _output(*arguments: str) -> bytes:
+    process = await asyncio.create_subprocess_exec(
+        sys.executable, *arguments, cwd=ROOT, stdout=PIPE
+    )
+    output, _ = await process.communicate()
+    return output
 
 
 def show(recorded: Recorded, console: Console) -> None:
@@ -149,6 +171,8 @@ def show(recorded: Recorded, console: Console) -> None:
     console.print(table)
     for side, growth in growths(recorded).items():
         console.print(f"delta at 1,000 items / at 10, {side}: {growth:.1f}", highlight=False)
+    if (added := added_by_run(recorded)) is not None:
+        console.print(f"python -m shim run adds {added * 1000:.0f} ms", highlight=False)
     for line in exceeded(recorded):
         console.print(f"[red]over the limit[/red] {line}", highlight=False)
 
@@ -156,7 +180,7 @@ def show(recorded: Recorded, console: Console) -> None:
 def save(recorded: Recorded, folder: Path) -> None:
     """Write the samples as pyperf's files, one for each side."""
     folder.mkdir(parents=True, exist_ok=True)
-    for side in ("bare", "shimmed", "patched"):
+    for side in dict.fromkeys(side for sides in recorded.values() for side in sides):
         suite = pyperf.BenchmarkSuite(
             [
                 pyperf.Benchmark([pyperf.Run(sides[side], metadata={"name": f"{name} {argument}"})])
@@ -192,6 +216,7 @@ def main(arguments: list[str] | None = None) -> int:
                 measure(tree, rounds=options.rounds, starts=options.starts, console=console)
             )
         recorded["import", 0] = asyncio.run(measure_import(rounds=options.imports))
+        recorded["start", 0] = asyncio.run(measure_start(rounds=options.imports))
     except UserError as error:
         print(f"error: {error}", file=sys.stderr)
         return 1

@@ -56,6 +56,9 @@ MOST_GROWTH = 2.0
 MOST_FOR_TABLE = 0.015
 """Seconds that reading the release table and hashing the SDK's files may take."""
 
+MOST_FOR_RUN = 0.050
+"""Seconds by which ``python -m shim run`` may start later than Python with ``import shim``."""
+
 
 def exceeded(samples: Samples) -> list[str]:
     """Return a line for each figure that is over its limit."""
@@ -73,7 +76,16 @@ def exceeded(samples: Samples) -> list[str]:
     for side, seconds in samples.get(("read_release_table", 0), {}).items():
         if median(seconds) > MOST_FOR_TABLE:
             lines.append(f"read_release_table, {side}: {median(seconds) * 1000:.1f} ms")
+    added = added_by_run(samples)
+    if added is not None and added > MOST_FOR_RUN:
+        lines.append(f"python -m shim run adds {added * 1000:.0f} ms to the start")
     return lines
+
+
+def added_by_run(samples: Samples) -> float | None:
+    """Return the seconds that ``run`` adds to the start and the import; None if not measured."""
+    sides = samples.get(("start", 0))
+    return median(sides["run"]) - median(sides["import"]) if sides else None
 
 
 def growths(samples: Samples) -> dict[str, float]:
