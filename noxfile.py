@@ -45,8 +45,8 @@ OLDEST_WRAPT = {"3.13": "1.17.0", "3.14": "1.17.3"}
 DEMO_RELEASE = "0.22.3"
 # GA releases with different ways to merge and to close, and one that speaks the beta protocol.
 ROBUSTNESS_RELEASES = ("0.2.6", "0.3.0", "0.13.0", "0.19.4", "0.22.0", NEWEST)
-# Of which the pages have transcripts, beside the newest, which the shim's own tests play.
-EXAMPLE_RELEASES = ("0.22.0",)
+# Of which the pages have transcripts.
+EXAMPLE_RELEASES = ("0.22.0", "0.24.0")
 UPSTREAM_RELEASES = ("0.2.6", "0.6.8", "0.13.0", "0.19.4", "0.22.0", NEWEST)
 # What these test is the same on every Python version: tools of developers, and upstream.
 OF_NO_PYTHON = tuple(
@@ -55,7 +55,6 @@ OF_NO_PYTHON = tuple(
         "bench",
         "compatibility",
         "documentation",
-        "documentation_examples",
         "documentation_refusals",
         "mutants",
         "patched",
@@ -207,6 +206,7 @@ def tests(session: nox.Session, wrapt: str) -> None:
     left_out = [
         "tests/regression",
         "tests/faults",
+        "tests/test_documentation_examples.py",
         *(OF_NO_PYTHON if session.python != CURRENT else ()),
     ]
     ignored = [f"--ignore={each}" for each in left_out]

@@ -5,6 +5,8 @@ Each transcript is of a release, so this runs on several: ``nox -s examples``.
 
 from __future__ import annotations
 
+import ast
+import re
 import sys
 from importlib import metadata
 
@@ -48,3 +50,9 @@ def test_every_script_has_transcripts_of_both_sides() -> None:
     scripts = {file.stem for file in FOLDER.glob("*.py")}
     assert found == {(script, side) for script in scripts for side in ("bare", "shimmed")}
     assert {release for _, _, release, _ in transcripts()} == set(RELEASES)
+
+
+def test_nox_has_a_session_for_each_release_of_a_transcript() -> None:
+    noxfile = (ROOT / "noxfile.py").read_text(encoding="utf-8")
+    (found,) = re.findall(r"^EXAMPLE_RELEASES = (.+)$", noxfile, re.MULTILINE)
+    assert ast.literal_eval(found) == RELEASES

@@ -89,7 +89,7 @@ def test_the_jobs_are_printed_for_github(
 
 
 def test_the_workflows_are_there() -> None:
-    assert {file.stem for file in WORKFLOWS} == {"matrix", "release", "tests"}
+    assert {file.stem for file in WORKFLOWS} == {"matrix", "release", "tests", "watch"}
 
 
 @pytest.mark.parametrize("workflow", WORKFLOWS, ids=lambda file: file.stem)
