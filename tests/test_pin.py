@@ -11,6 +11,7 @@ import pytest
 from tools import pin, pin_again, watch
 from tools.matrix import MatrixResult
 from tools.pin import failures, with_release
+from tools.pin_pages import page_of, update_pages, updated
 from tools.release_table import dump_table, insert
 from tools.releases import RECORD, TABLE, UserError, load_table
 from tools.series import INDEX, PATCHES, Series, dump_series, load_series
@@ -108,6 +109,58 @@ def test_which_published_releases_are_not_pinned() -> None:
     published = ["0.1.0", "0.2.0", "0.10.2", "0.10.1", "0.9.0", "0.9.0.post1", "0.2.1", "0.10.0"]
     assert watch.unpinned(published, ORDER) == ["0.9.0.post1", "0.10.2"]
     assert watch.unpinned(ORDER, ORDER) == []
+
+
+def table_of(**fixes: str) -> dict[str, dict[str, dict[str, str]]]:
+    """A table of four releases, the newest of which breaks these rules."""
+    old = {"fixes": {"close-reset": "2.1 2.4", "history-merge": "3.1"}}
+    new = {"fixes": {name.replace("_", "-"): rules for name, rules in fixes.items()}}
+    return {"0.2.0": old, "0.2.1": old, "0.9.0": old, "0.10.0": new}
+
+
+PAGE = "| 0.2.0 | all |\n| 0.2.1 to 0.9.0 | some |\nsince 0.9.0\n"
+
+
+@pytest.mark.parametrize(
+    ("page", "text", "expected"),
+    [
+        (
+            "README.md",
+            "`openai-agents` 0.2.0 to 0.9.0. All 3 releases. 0.9.0 is one.",
+            "`openai-agents` 0.2.0 to 0.10.0. All 4 releases. 0.9.0 is one.",
+        ),
+        ("docs/close-reset.md", PAGE, PAGE.replace("0.9.0 |", "0.10.0 |")),
+        ("docs/close-reset.md", "| 0.9.0 | some |", "| 0.9.0 to 0.10.0 | some |"),
+        ("docs/history-merge.md", PAGE, PAGE),
+        ("docs/converter-status.md", PAGE, PAGE.replace("0.9.0 |", "0.10.0 |")),
+    ],
+)
+def test_the_pages_go_on_to_the_newest_release(page: str, text: str, expected: str) -> None:
+    table = table_of(close_reset="2.1 2.4", history_merge="3.1 3.2")
+    once = updated(text, page=page, release="0.10.0", table=table)
+    assert once == expected
+    assert updated(once, page=page, release="0.10.0", table=table) == expected
+
+
+def test_the_pages_that_are_left_to_people_are_named(tmp_path: Path) -> None:
+    (tmp_path / "docs").mkdir()
+    pages = (
+        "README.md",
+        "docs/close-reset.md",
+        "docs/converter-status.md",
+        "docs/history-merge.md",
+    )
+    for page in pages:
+        (tmp_path / page).write_text("0.2.0 to 0.9.0 |")
+    table = table_of(history_merge="3.1")
+    assert update_pages("0.10.0", table, root=tmp_path) == ["docs/close-reset.md"]
+    assert [(tmp_path / page).read_text() for page in pages] == [
+        "0.2.0 to 0.10.0 |",
+        "0.2.0 to 0.9.0 |",
+        "0.2.0 to 0.10.0 |",
+        "0.2.0 to 0.10.0 |",
+    ]
+    assert update_pages("0.9.0", table, root=tmp_path) == []
 
 
 class Index:

@@ -27,6 +27,7 @@ from tools.git import require_git
 from tools.matrix import MatrixResult, record_results, run_release
 from tools.patch_check import check_release, record_hashes
 from tools.patches import published
+from tools.pin_pages import update_pages
 from tools.published import find_release
 from tools.record import build_record, dump_record, failing_tests, load_record
 from tools.release_table import describe, dump_table, insert, needed_fixes
@@ -195,6 +196,8 @@ class Pin:
             raise UserError("a run of the suite broke off:\n" + "\n".join(result.problems))
         record_results([result], list(sources.table), record=RECORD, file=RESULTS)
         write_pages()
+        for page in update_pages(self._release, sources.table):
+            self._say(f"{page}: say what is different in {self._release}")
         if result.problems:
             raise UserError(failures(result))
 
