@@ -144,12 +144,8 @@ def test_the_pages_go_on_to_the_newest_release(page: str, text: str, expected: s
 
 def test_the_pages_that_are_left_to_people_are_named(tmp_path: Path) -> None:
     (tmp_path / "docs").mkdir()
-    pages = (
-        "README.md",
-        "docs/close-reset.md",
-        "docs/converter-status.md",
-        "docs/history-merge.md",
-    )
+    names = ("close-reset", "converter-status", "history-merge")
+    pages = ["README.md", *map(page_of, names)]
     for page in pages:
         (tmp_path / page).write_text("0.2.0 to 0.9.0 |")
     table = table_of(history_merge="3.1")
