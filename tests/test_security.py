@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import os
 import sys
+from functools import cache
 from pathlib import Path
 
 import pytest
@@ -39,6 +40,7 @@ pytestmark = pytest.mark.skipif(
 )
 
 
+@cache
 def audit(code: str) -> dict[str, set[str]]:
     # -B: the cache of compiled modules is Python's, not the shim's.
     child = python(RECORD + code, "-B")
