@@ -6,7 +6,7 @@ import argparse
 import os
 import subprocess
 import sys
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from contextlib import suppress
 from pathlib import Path
 
@@ -47,13 +47,21 @@ def add_options(parser: argparse.ArgumentParser) -> None:
     """Add the options ``--python`` and ``--jobs`` to the command line of such a tool."""
     parser.add_argument("--python", default="3.11", help="Python version (default: %(default)s)")
     parser.add_argument(
-        "--jobs", type=_jobs, default=os.cpu_count() or 1, help="releases at once (default: CPUs)"
+        "--jobs",
+        type=one_or_more("jobs"),
+        default=os.cpu_count() or 1,
+        help="releases at once (default: CPUs)",
     )
 
 
-def _jobs(text: str) -> int:
-    with suppress(ValueError):
-        jobs = int(text)
-        if jobs >= 1:
-            return jobs
-    raise argparse.ArgumentTypeError(f"{text!r} is not a number of jobs, which is 1 or more")
+def one_or_more(what: str) -> Callable[[str], int]:
+    """Return the type of an argument that is a number of something, such as ``jobs``."""
+
+    def parse(text: str) -> int:
+        with suppress(ValueError):
+            number = int(text)
+            if number >= 1:
+                return number
+        raise argparse.ArgumentTypeError(f"{text!r} is not a number of {what}, which is 1 or more")
+
+    return parse

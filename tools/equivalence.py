@@ -14,11 +14,8 @@ from pathlib import Path
 from rich.console import Console
 
 from tools.environments import add_options
-from tools.git import require_git
-from tools.patched import Result, prepare, run_all
-from tools.patches import published
-from tools.releases import CACHE, REPORTS, ROOT, UserError, load_table
-from tools.series import chosen_releases, load_series
+from tools.patched import Result, conclude, run_on_trees
+from tools.releases import CACHE, REPORTS, ROOT, UserError
 
 REQUIREMENTS = ("hypothesis",)
 
@@ -75,26 +72,18 @@ def main(arguments: list[str] | None = None) -> int:
     if options.seed is not None:
         chosen += ["--seed", str(options.seed)]
     try:
-        require_git()
-        sources = published(load_table())
-        series = load_series(sources.patches, sources.table)
-        releases = chosen_releases(options.releases, series, sources.table)
-        CACHE.mkdir(exist_ok=True)
-        job = prepare(
-            sources,
-            series,
-            python=options.python,
+        results = run_on_trees(
+            options,
             run=partial(compare, arguments=chosen),
             requirements=lambda tree: REQUIREMENTS,
+            console=console,
         )
-        results = run_all(releases, job, jobs=options.jobs, console=console)
     except UserError as error:
         print(f"error: {error}", file=sys.stderr)
         return 1
-    bad = [result.release for result in results if result.problems]
-    console.print(f"{len(results) - len(bad)} of {len(results)} releases as they should be")
+    code = conclude(results, console)
     console.print(f"what the sequences exercised: {REPORTS.relative_to(ROOT)}/equivalence-*.txt")
-    return int(bool(bad))
+    return code
 
 
 if __name__ == "__main__":

@@ -10,16 +10,15 @@ import sys
 import tempfile
 import time
 from collections.abc import Sequence
-from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 
 from rich.console import Console
 
 from tools.checkout import Sources, checkout
-from tools.environments import add_options, install
+from tools.environments import add_options, install, one_or_more
 from tools.git import require_git
-from tools.patched import Result, run_all
+from tools.patched import Result, conclude, run_all
 from tools.patches import published
 from tools.releases import CACHE, REPORTS, ROOT, UserError, load_table, select
 from tools.series import Series, load_series
@@ -136,7 +135,7 @@ def _parser() -> argparse.ArgumentParser:
     )
     parser.add_argument(
         "--examples",
-        type=_examples,
+        type=one_or_more("conversations"),
         default=EXAMPLES,
         help="how many conversations for each of them (default: %(default)s)",
     )
@@ -154,14 +153,6 @@ def _parser() -> argparse.ArgumentParser:
         help="play to the releases as published as well: a conversation has to break a property",
     )
     return parser
-
-
-def _examples(text: str) -> int:
-    with suppress(ValueError):
-        examples = int(text)
-        if examples >= 1:
-            return examples
-    raise argparse.ArgumentTypeError(f"{text!r} is not a number of conversations, 1 or more")
 
 
 def main(arguments: list[str] | None = None) -> int:
@@ -199,10 +190,9 @@ def main(arguments: list[str] | None = None) -> int:
     except UserError as error:
         print(f"error: {error}", file=sys.stderr)
         return 1
-    bad = [result.release for result in results if result.problems]
-    console.print(f"{len(results) - len(bad)} of {len(results)} releases as they should be")
+    code = conclude(results, console)
     console.print(f"what was exercised: {REPORTS.relative_to(ROOT)}/properties-*.txt")
-    return int(bool(bad))
+    return code
 
 
 if __name__ == "__main__":

@@ -33,7 +33,7 @@ from tools.compatibility.results import (
 )
 from tools.environments import add_options, install
 from tools.git import require_git
-from tools.patched import Result, run_all
+from tools.patched import Result, conclude, run_all
 from tools.patches import published
 from tools.record import Record, build_record, dump_record, load_record
 from tools.releases import CACHE, RECORD, ROOT, UserError, load_table, select
@@ -183,9 +183,7 @@ def main(arguments: list[str] | None = None) -> int:
     except UserError as error:
         print(f"error: {error}", file=sys.stderr)
         return 1
-    bad = [result.release for result in results if result.problems]
-    console.print(f"{len(results) - len(bad)} of {len(results)} releases as they should be")
-    return int(bool(bad))
+    return conclude(results, console)
 
 
 if __name__ == "__main__":

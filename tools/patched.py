@@ -106,6 +106,34 @@ def run_all(
     return results
 
 
+def run_on_trees(
+    options: argparse.Namespace,
+    *,
+    run: Callable[[str, Path, Path], Result],
+    requirements: Callable[[Path], Sequence[str]],
+    console: Console,
+) -> list[Result]:
+    """Run something on the patched trees of the releases that a command's options choose.
+
+    ``run`` and ``requirements`` are as for `prepare`. Raises UserError if there is no such release,
+    or something is missing on this machine.
+    """
+    require_git()
+    sources = published(load_table())
+    series = load_series(sources.patches, sources.table)
+    releases = chosen_releases(options.releases, series, sources.table)
+    CACHE.mkdir(exist_ok=True)
+    job = prepare(sources, series, python=options.python, run=run, requirements=requirements)
+    return run_all(releases, job, jobs=options.jobs, console=console)
+
+
+def conclude(results: Sequence[Result], console: Console) -> int:
+    """Print how many releases are as they should be; return 0 if all of them are, otherwise 1."""
+    bad = [result.release for result in results if result.problems]
+    console.print(f"{len(results) - len(bad)} of {len(results)} releases as they should be")
+    return int(bool(bad))
+
+
 def _parser() -> argparse.ArgumentParser:
     parser = argparse.ArgumentParser(prog="nox -s patched --", description=__doc__)
     add_options(parser)
@@ -128,25 +156,16 @@ def main(arguments: list[str] | None = None) -> int:
     options = _parser().parse_args(arguments)
     console = Console(soft_wrap=True)
     try:
-        require_git()
-        sources = published(load_table())
-        series = load_series(sources.patches, sources.table)
-        releases = chosen_releases(options.releases, series, sources.table)
-        CACHE.mkdir(exist_ok=True)
-        job = prepare(
-            sources,
-            series,
-            python=options.python,
+        results = run_on_trees(
+            options,
             run=run_upstream if options.upstream else run_regression,
             requirements=test_requirements if options.upstream else lambda tree: (),
+            console=console,
         )
-        results = run_all(releases, job, jobs=options.jobs, console=console)
     except UserError as error:
         print(f"error: {error}", file=sys.stderr)
         return 1
-    bad = [result.release for result in results if result.problems]
-    console.print(f"{len(results) - len(bad)} of {len(results)} releases as they should be")
-    return int(bool(bad))
+    return conclude(results, console)
 
 
 if __name__ == "__main__":
