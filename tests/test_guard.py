@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import hashlib
 import py_compile
-import re
 from importlib import metadata
 from pathlib import Path
 
@@ -319,8 +318,14 @@ def test_the_command_line_on_a_patched_tree(tmp_path: Path) -> None:
     child = python(code, path=tmp_path)
     _, sdk, _, *rows, last, code = child.stdout.splitlines()
     assert sdk == f"openai-agents {VERSION} in {tmp_path / 'agents'}"
-    for row, fix in zip(rows, ("converter-status", "close-reset", "history-merge"), strict=True):
-        assert re.match(f"{fix} +not-needed .* openai-agents {VERSION} has this project's", row)
+    # A long reason takes more than one line.
+    firsts = [row.split() for row in rows if not row.startswith(" ")]
+    assert [words[:2] for words in firsts] == [
+        ["converter-status", "not-needed"],
+        ["close-reset", "not-needed"],
+        ["history-merge", "not-needed"],
+    ]
+    assert " ".join(" ".join(rows).split()).count("has this project's patches") == 3
     assert "Nothing is needed here any more" in last
     assert code == "0"
     assert child.stderr == ""
