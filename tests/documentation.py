@@ -17,7 +17,7 @@ PAGES = (
         page
         for page in (ROOT / "docs").glob("*.md")
         # Generated, and checked by the tests of what writes them.
-        if page.name not in ("compatibility.md", "matrix.md", "mutants.md")
+        if page.name not in ("compatibility.md", "mutants.md")
     ),
     *(ROOT / "patches" / name for name in ("README.md", "UPSTREAM.md")),
 )

@@ -13,6 +13,7 @@ from tools import matrix
 from tools.checkout import Sources
 from tools.compatibility.check import defects, stale
 from tools.compatibility.pages import HTML, MARKDOWN, make_pages
+from tools.compatibility.project import find_defects
 from tools.compatibility.results import (
     BARE,
     OTHER,
@@ -349,6 +350,10 @@ def found(results: Results, *, patched: set[str] | None = None) -> list[str]:
         patched=set(ORDER) if patched is None else patched,
         rules={"2.1"},
     )
+
+
+def test_the_projects_results_and_pages_are_current() -> None:
+    assert find_defects() == []
 
 
 def test_results_that_agree_with_everything() -> None:
