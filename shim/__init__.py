@@ -14,14 +14,14 @@ import warnings
 __version__ = "0.1.0"
 
 
-def _is_only_run() -> bool:
-    """Tell whether this is ``python -m shim run``, which starts Python again; see `shim.run`."""
+def _is_command_line() -> bool:
+    """Tell whether this is ``python -m shim``, which applies the fixes where it needs them."""
     # While Python imports the package of a module that it was told to run, argv[0] is "-m".
-    return sys.argv[:2] == ["-m", "run"] and sys.orig_argv[-len(sys.argv)] in ("shim", "-mshim")
+    return sys.argv[:1] == ["-m"] and sys.orig_argv[-len(sys.argv)] in ("shim", "-mshim")
 
 
 if sys.version_info >= (3, 10):  # noqa: UP036, for installations that did not ask
-    if not _is_only_run():
+    if not _is_command_line():
         from .activation import FixStatus, Status, apply, revert, status
         from .errors import ShimError, ShimWarning
 

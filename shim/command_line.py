@@ -16,7 +16,7 @@ from collections.abc import Sequence
 from contextlib import suppress
 
 from . import __version__, guard, reports
-from .activation import FIXES, MODULES, status
+from .activation import FIXES, MODULES, apply, status
 from .errors import CommandError, ShimError, ShimWarning
 from .guard import DISTRIBUTION, installed_version
 
@@ -147,8 +147,12 @@ def _import_sdk() -> None:
     """Import the SDK's Realtime layer, so that the fixes are applied.
 
     Refusals are left to the status, which has them all. Raises CommandError if there is nothing
-    to import.
+    to import, and in strict mode for a variable that is not understood.
     """
+    try:
+        apply()
+    except ShimError as error:
+        raise CommandError(str(error)) from error
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", ShimWarning)
         try:

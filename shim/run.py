@@ -10,17 +10,22 @@ Imports little, because it is the first half of an application's start.
 from __future__ import annotations
 
 import os
+import re
 import sys
 from collections.abc import Sequence
+from importlib.machinery import PathFinder
 from pathlib import Path
 
 from .errors import CommandError, ShimError
 
 VARIABLE = "OPENAI_AGENTS_SHIM_RUN"
-"""Holds the Python environment (``sys.prefix``) whose processes import the shim as they start."""
+"""Holds the real path of ``sys.prefix``: processes of that environment import the shim."""
 
 _PACKAGE = Path(__file__).absolute().parent
-_STARTUP = str(_PACKAGE / "startup")
+_INIT = "__init__.py"
+
+STARTUP = str(_PACKAGE / "startup")
+"""The folder that comes first in the application's PYTHONPATH."""
 
 _OPTIONS = {"-m": "a module", "-c": "code"}
 
@@ -35,11 +40,11 @@ def main(arguments: Sequence[str]) -> int:
         _check_interpreter()
         _check_application(arguments)
         _check_settings()
+        command = [sys.executable, *_interpreter_options(arguments), *arguments]
     except (CommandError, ShimError) as error:
         print(f"error: {error}", file=sys.stderr)
         return 2
-    command = [sys.executable, *_interpreter_options(), *arguments]
-    return _execute(command, _environment(os.environ))
+    return _execute(command, _environment())
 
 
 def _check_interpreter() -> None:
@@ -56,28 +61,41 @@ def _check_interpreter() -> None:
 
 
 def _check_application(arguments: Sequence[str]) -> None:
-    """Raise CommandError for what Python could not run or would run without the shim."""
+    """Raise CommandError for what Python could not run, or would run without the shim."""
     first = arguments[0]
-    if first in _OPTIONS:
-        if len(arguments) == 1:
+    if first[:2] in _OPTIONS:
+        if first in _OPTIONS and len(arguments) == 1:
             raise CommandError(f"{first} needs {_OPTIONS[first]}")
     elif first.startswith("-") and first != "-":
         raise CommandError(
-            f"{first} is not an option of run. Python's own options come first: "
-            f"python {first} -m shim run ..."
+            f"run takes app.py, -m MODULE or -c CODE, and not {first}. Python's own options come "
+            "before -m shim"
         )
-    elif first != "-" and not Path(first).exists():
+    elif first != "-" and not os.path.lexists(first):
+        is_module = first.replace(".", "_").isidentifier() and not first.endswith(".py")
+        hint = f". To run a module: python -m shim run -m {first}" if is_module else ""
+        raise CommandError(f"there is no file {first}{hint}")
+    entry = _first_on_path(first)
+    spec = None if entry is None else PathFinder.find_spec("shim", [entry])
+    if spec is not None and spec.origin and not Path(spec.origin).samefile(_PACKAGE / _INIT):
         raise CommandError(
-            f"there is no file {first}. To run a module: python -m shim run -m {first}"
+            f"the application has a module `shim` of its own, {spec.origin}, and can have only "
+            "one of that name. Rename it to use this one"
         )
-    # The first entry of the application's sys.path.
-    folder = Path() if first in (*_OPTIONS, "-") else Path(first).resolve().parent
-    for file in (folder.absolute() / "shim.py", folder.absolute() / "shim" / "__init__.py"):
-        if file.exists() and not file.parent.samefile(_PACKAGE):
-            raise CommandError(
-                f"the application has a module `shim` of its own, {file}, and can have only one "
-                "of that name. Rename it to use this one"
-            )
+
+
+def _first_on_path(first: str) -> str | None:
+    """Return where the application's modules are looked for first; None if nowhere special."""
+    if getattr(sys.flags, "safe_path", False):  # New in Python 3.11.
+        return None
+    try:
+        if first == "-" or first[:2] in _OPTIONS:
+            return str(Path.cwd())
+        # A folder or a zip file with a __main__.py is run with itself on the path.
+        is_container = PathFinder.find_spec("__main__", [first]) is not None
+        return first if is_container else str(Path(first).resolve().parent)
+    except OSError:  # Python will say it better.
+        return None
 
 
 def _check_settings() -> None:
@@ -88,19 +106,30 @@ def _check_settings() -> None:
         apply()
 
 
-def _interpreter_options() -> list[str]:
-    """Return Python's own options: all before ``-m shim`` or ``-mshim``."""
-    options = sys.orig_argv[1 : len(sys.orig_argv) - len(sys.argv) + 1]
-    module = options.pop()
-    flags = (options.pop() if module == "shim" else module.removesuffix("shim")).removesuffix("m")
-    return options if flags == "-" else [*options, flags]
+def _interpreter_options(arguments: Sequence[str]) -> list[str]:
+    """Return Python's own options: all before ``-m shim run`` or ``-mshim run``.
+
+    Raises CommandError if this process was not started so.
+    """
+    options, own = sys.orig_argv[1:], ["run", *arguments]
+    if options[-len(own) :] == own:
+        options = options[: -len(own)]
+        last = options.pop() if options else ""
+        flags = options.pop() if last == "shim" and options else last.removesuffix("shim")
+        if re.fullmatch("-[A-Za-z]*m", flags):
+            return options if flags == "-m" else [*options, flags.removesuffix("m")]
+    raise CommandError("run is for the command line: python -m shim run app.py")
 
 
-def _environment(given: os._Environ[str]) -> dict[str, str]:
-    folders = [each for each in given.get("PYTHONPATH", "").split(os.pathsep) if each]
-    if _STARTUP not in folders:
-        folders.insert(0, _STARTUP)
-    return {**given, "PYTHONPATH": os.pathsep.join(folders), VARIABLE: sys.prefix}
+def _environment() -> dict[str, str]:
+    given = os.environ.get("PYTHONPATH")
+    # An empty folder among others is the current one, and stays.
+    folders = [folder for folder in (given.split(os.pathsep) if given else ()) if folder != STARTUP]
+    return {
+        **os.environ,
+        "PYTHONPATH": os.pathsep.join([STARTUP, *folders]),
+        VARIABLE: os.path.realpath(sys.prefix),
+    }
 
 
 def _execute(command: list[str], environment: dict[str, str]) -> int:

@@ -309,7 +309,8 @@ def test_switched_off_the_application_runs_without(folder: Path) -> None:
         (["app.py"], ["-E"], "with Python's option -E the shim cannot be there"),
         (["app.py"], ["-S"], "with Python's option -S the shim cannot be there"),
         (["uvicorn", "web:app"], [], "python -m shim run -m uvicorn"),
-        (["-X", "dev", "app.py"], [], "python -X -m shim run"),
+        (["nope.py"], [], "there is no file nope.py\n"),
+        (["-X", "dev", "app.py"], [], "run takes app.py, -m MODULE or -c CODE, and not -X."),
         (["-m"], [], "-m needs a module"),
         (["-c"], [], "-c needs code"),
     ],
@@ -320,28 +321,124 @@ def test_what_cannot_be_run(
     # -S leaves only PYTHONPATH to find packages in.
     packages = Path(str(metadata.distribution("wrapt").locate_file("")))
     child = run([sys.executable, *options, *SHIM, *application], folder=folder, path=packages)
-    assert words in child.error
+    assert words in f"{child.error}\n"
 
 
-@pytest.mark.parametrize("application", [("app.py",), ("-m", "app"), ("-c", "1")], ids=" ".join)
-@pytest.mark.parametrize("module", ["shim.py", "shim/__init__.py"])
+# `python -m shim` would find the application's module.
+RUN = """
+import sys
+sys.path[0] = {root!r}
+sys.argv, sys.orig_argv = ["shim", "run", *{own!r}], ["python", "-m", "shim", "run", *{own!r}]
+from shim.run import main
+sys.exit(main({own!r}))
+"""
+
+
+def run_from_anywhere(*application: str, folder: Path) -> Child:
+    code = RUN.format(root=str(ROOT), own=list(application))
+    return run([sys.executable, "-c", code], folder=folder)
+
+
+@pytest.mark.parametrize(
+    ("application", "module"),
+    [
+        (("app.py",), "shim.py"),
+        (("app.py",), "shim/__init__.py"),
+        (("-m", "app"), "shim.py"),
+        (("-c", "1"), "shim/__init__.py"),
+        (("zipped",), "zipped/shim.py"),
+    ],
+)
 def test_an_application_with_a_module_of_that_name(
     folder: Path, application: tuple[str, ...], module: str
 ) -> None:
     (folder / module).parent.mkdir(exist_ok=True)
     (folder / module).touch()
-    child = run([sys.executable, "-c", _RUN.format(list(application))], folder=folder)
-    assert f"a module `shim` of its own, {folder / module}" in child.error
+    child = run_from_anywhere(*application, folder=folder)
+    assert "the application has a module `shim` of its own" in child.error
+    assert module in child.error
 
 
-# `python -m shim` would find the application's module.
-_RUN = f"import sys; sys.path[0] = {str(ROOT)!r}; from shim.run import main; sys.exit(main({{!r}}))"
+def test_a_module_of_that_name_that_the_application_does_not_see(folder: Path) -> None:
+    (folder / "shim.py").touch()
+    (folder / "zipped" / "__main__.py").write_text(STATES)
+    assert json.loads(run_from_anywhere("zipped", folder=folder).stdout) == APPLIED
+
+
+@pytest.mark.parametrize("path", [":/x", ":", "a::b", "/a:", "", None])
+def test_an_empty_folder_in_the_path_stays(folder: Path, path: str | None) -> None:
+    (folder / "scripts").mkdir()
+    (folder / "scripts" / "app.py").write_text("import sys; print(sys.path)")
+    environment = variables()
+    del environment["PYTHONPATH"]
+    if path is not None:
+        environment["PYTHONPATH"] = path
+    plain, with_shim = (
+        subprocess.run(
+            [sys.executable, *words, "scripts/app.py"],
+            env=environment,
+            cwd=folder,
+            capture_output=True,
+            text=True,
+            check=True,
+        )
+        for words in ((), SHIM)
+    )
+    assert with_shim.stdout == plain.stdout
+
+
+def test_a_nested_run_comes_first_again(folder: Path) -> None:
+    (folder / "own").mkdir()
+    (folder / "own" / "sitecustomize.py").write_text("import sys; sys.customized = True\n")
+    (folder / "app.py").write_text(
+        "import os, subprocess, sys\n"
+        "os.environ['PYTHONPATH'] = 'own' + os.pathsep + os.environ['PYTHONPATH']\n"
+        "code = 'import sys; print(sys.customized, \"shim\" in sys.modules)'\n"
+        "subprocess.run([sys.executable, '-m', 'shim', 'run', '-c', code], check=True)\n"
+    )
+    assert run([sys.executable, *SHIM, "app.py"], folder=folder).stdout == "True True\n"
+
+
+def test_an_environment_by_another_path_is_the_same(folder: Path) -> None:
+    (folder / "link").symlink_to(sys.prefix)
+    (folder / "app.py").write_text(
+        "import subprocess\n"
+        "code = 'import sys; print(\"shim\" in sys.modules)'\n"
+        "subprocess.run(['link/bin/python', '-c', code], check=True)\n"
+    )
+    assert run([sys.executable, *SHIM, "app.py"], folder=folder).stdout == "True\n"
+
+
+def test_a_shim_that_cannot_be_imported_leaves_nothing_behind(folder: Path) -> None:
+    (folder / "wrapt.py").write_text("raise ImportError('no wrapt')\n")
+    (folder / "app.py").write_text("import sys; print('shim' in sys.modules)\n")
+    child = run([sys.executable, *SHIM, "app.py"], folder=folder, path=folder)
+    assert (child.returncode, child.stdout) == (0, "False\n")
+    assert "Error in sitecustomize" in child.stderr
+    assert "no wrapt" in child.stderr
+
+
+@pytest.mark.parametrize(
+    "code",
+    [
+        "from shim.__main__ import main; sys.exit(main(['run', 'app.py']))",
+        "from shim.__main__ import main; sys.argv = ['x', 'run', '1']; sys.exit(main())",
+        "import runpy; sys.argv = ['x', 'run', '1']; runpy.run_module('shim', None, '__main__')",
+    ],
+)
+def test_run_is_not_for_programs(folder: Path, code: str) -> None:
+    (folder / "1").touch()
+    child = run([sys.executable, "-c", f"import sys; {code}"], folder=folder)
+    assert "run is for the command line" in child.error
 
 
 def test_in_strict_mode_a_wrong_variable_stops_the_start(folder: Path) -> None:
     environment = {"OPENAI_AGENTS_SHIM": "strict", "OPENAI_AGENTS_SHIM_SKIP": "nonsense"}
-    child = run([sys.executable, *SHIM, "app.py"], folder=folder, environment=environment)
-    assert "OPENAI_AGENTS_SHIM_SKIP names no fix with 'nonsense'" in child.error
+    for command in (("run", "app.py"), ("status",), ("status", "--json")):
+        child = run(
+            [sys.executable, "-m", "shim", *command], folder=folder, environment=environment
+        )
+        assert "OPENAI_AGENTS_SHIM_SKIP names no fix with 'nonsense'" in child.error
 
 
 def test_run_has_help() -> None:

@@ -24,8 +24,12 @@ def _import_shim() -> None:
     )
     assert spec is not None
     assert spec.loader is not None
-    sys.modules["shim"] = module_from_spec(spec)
-    spec.loader.exec_module(sys.modules["shim"])
+    module = sys.modules["shim"] = module_from_spec(spec)
+    try:
+        spec.loader.exec_module(module)
+    except BaseException:
+        del sys.modules["shim"]
+        raise
 
 
 def _import_next() -> None:
@@ -38,7 +42,7 @@ def _import_next() -> None:
 
 try:
     # Another Python that the application starts has other packages, and maybe not wrapt.
-    if os.environ.get("OPENAI_AGENTS_SHIM_RUN") == sys.prefix:
+    if os.environ.get("OPENAI_AGENTS_SHIM_RUN") == os.path.realpath(sys.prefix):
         _import_shim()
 finally:
     _import_next()
