@@ -39,6 +39,7 @@ print(sys.argv[1:])
 """
 # Which command of a tool a nox session passes its arguments to.
 TOOLS = {
+    "fuzz": "tools.fuzz",
     "compatibility": "tools.compatibility",
     "equivalence": "tools.equivalence",
     "matrix": "tools.matrix",
