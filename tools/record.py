@@ -14,7 +14,7 @@ from pathlib import Path
 Record = Mapping[str, Sequence[str]]
 """Test id -> inclusive release ranges (``0.2.0-0.22.3``, or ``0.24.0``) in which it fails bare."""
 
-_RULE = re.compile(r"::test_(\d+)_(\d+)_")
+_RULE = re.compile(r"[^:]*::test_(\d)_(\d+)_")
 
 FAILING = frozenset({"failed", "error"})
 """The outcomes that count as failing on a bare release."""
@@ -31,9 +31,10 @@ def subject_of(test: str) -> str:
     return file.removeprefix("test_").removesuffix(".py").replace("_", "-")
 
 
-def rules_of(test: str) -> list[str]:
-    """Return the rule of the contract that a test is named after, such as ``2.1``; none if none."""
-    return [f"{part}.{rule}" for part, rule in _RULE.findall(test)]
+def rule_of(test: str) -> str | None:
+    """Return the rule of the contract that a test is named after, such as ``2.1``, or None."""
+    rule = _RULE.match(test)
+    return f"{rule[1]}.{rule[2]}" if rule else None
 
 
 def encode_ranges(failing: Collection[str], order: Sequence[str]) -> list[str]:

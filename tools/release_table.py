@@ -18,7 +18,7 @@ from shim.activation import FIXES as SHIM_FIXES
 from shim.activation import MODULES
 from shim.wraps import release_key
 from tools.published import download
-from tools.record import Record, load_record, recorded_failures, rules_of, subject_of
+from tools.record import Record, load_record, recorded_failures, rule_of, subject_of
 from tools.releases import (
     CACHE,
     FIXES,
@@ -122,7 +122,7 @@ def needed_fixes(name: str, record: Record | None, order: list[str]) -> dict[str
         return dict.fromkeys(FIXES, "")
     failing = recorded_failures(record, name, order)
     broken = {
-        fix: {rule for test in failing if subject_of(test) == fix for rule in rules_of(test)}
+        fix: {rule for test in failing if subject_of(test) == fix and (rule := rule_of(test))}
         for fix in FIXES
     }
     return {fix: " ".join(sorted(rules, key=release_key)) for fix, rules in broken.items() if rules}

@@ -10,6 +10,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from tools import record
 from tools.record import FAILING
 from tools.releases import ROOT, UserError
 
@@ -22,8 +23,7 @@ SIDES = (BARE, SHIMMED, PATCHED)
 OTHER = "other"
 """Stands for the rule of the tests that are named after none."""
 
-_RULE = re.compile(r"test_(\d)_(\d+)_")
-_REPORT = re.compile(r"test_(\d{4,})_")
+_REPORT = re.compile(r"[^:]*::test_(\d{4,})_")
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -51,10 +51,9 @@ Results = Mapping[str, Row]
 
 def rule_of(test: str) -> str:
     """Return the rule that a test is named after: ``3.10``, ``#4597`` for a report, or `OTHER`."""
-    name = test.partition("::")[2]
-    if rule := _RULE.match(name):
-        return f"{rule[1]}.{rule[2]}"
-    report = _REPORT.match(name)
+    if rule := record.rule_of(test):
+        return rule
+    report = _REPORT.match(test)
     return f"#{report[1]}" if report else OTHER
 
 
