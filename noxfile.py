@@ -48,17 +48,22 @@ ROBUSTNESS_RELEASES = ("0.2.6", "0.3.0", "0.13.0", "0.19.4", "0.22.0", NEWEST)
 # Of which the pages have transcripts.
 EXAMPLE_RELEASES = ("0.22.0", "0.24.0")
 UPSTREAM_RELEASES = ("0.2.6", "0.6.8", "0.13.0", "0.19.4", "0.22.0", NEWEST)
-# What these test is the same on every Python version: tools of developers, the demo, upstream.
+# What these test is the same on every Python version, and runs on one: tools of developers, the
+# demo, upstream, and what is said about an installation.
 OF_NO_PYTHON = tuple(
     f"tests/test_{name}.py"
     for name in (
         "bench",
+        "command_line",
+        "command_line_failures",
         "compatibility",
         "demo",
         "demo_application",
         "demo_failures",
         "documentation",
         "documentation_refusals",
+        "fixes_alone",
+        "guard",
         "loopback",
         "mutants",
         "patched",

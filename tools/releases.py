@@ -88,7 +88,7 @@ def short_set(table: Mapping[str, Release]) -> list[str]:
     """
     releases = default_set(table)
     return [
-        name for position, name in enumerate(releases) if position % 8 == 0 or name == releases[-1]
+        name for position, name in enumerate(releases) if position % 12 == 0 or name == releases[-1]
     ]
 
 
