@@ -65,26 +65,27 @@ OF_NO_PYTHON = tuple(
         "fixes_alone",
         "guard",
         "loopback",
-        "mutants",
         "patched",
         "patches",
         "pin",
         "security",
-        "soak",
         "switched_off",
         "upstream_report",
         "workflows",
     )
 )
+# Tests of tools that do not run in plain nox either.
+OF_LONG_RUNS = ("tests/test_mutants.py", "tests/test_soak.py")
 CHECKED = ("shim", "tests", "tools", "docs", "noxfile.py")
 
 
 def default_tests() -> list[str]:
     """Return the names of the ``tests`` sessions of plain ``nox``.
 
-    The oldest Python version has the oldest wrapt, and the others the newest.
+    They are for the oldest Python version, with the oldest wrapt, and for the one that runs nox,
+    with the newest.
     """
-    ends = dict.fromkeys(PYTHONS, "newest") | {PYTHONS[0]: "oldest"}
+    ends = {CURRENT: "newest"} | {PYTHONS[0]: "oldest"}
     return [f"tests-{python}(wrapt='{end}')" for python, end in ends.items()]
 
 
@@ -216,6 +217,7 @@ def tests(session: nox.Session, wrapt: str) -> None:
         "tests/regression",
         "tests/faults",
         "tests/test_documentation_examples.py",
+        *OF_LONG_RUNS,
         *(OF_NO_PYTHON if session.python != CURRENT else ()),
     ]
     ignored = [f"--ignore={each}" for each in left_out]
@@ -352,6 +354,14 @@ def soak(session: nox.Session, release: str) -> None:
     """Connect, converse and close 1,000 times, and hold 100 sessions at once for a minute."""
     install_release(session, release, "psutil>=6", WRAPT)
     session.run("python", "-m", "tools.soak", *session.posargs)
+
+
+@nox.session(name="long-runs")
+def long_runs(session: nox.Session) -> None:
+    """Run the tests of the soak and of mutation testing, which take a while."""
+    tools = ("cosmic-ray", "psutil>=6", "pytest-xdist", "rich", "tomli")
+    install_release(session, NEWEST, *TEST_REQUIREMENTS, *tools)
+    session.run("python", "-m", "pytest", "-n", "auto", *OF_LONG_RUNS, *session.posargs)
 
 
 @nox.session
