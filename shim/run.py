@@ -22,7 +22,6 @@ VARIABLE = "OPENAI_AGENTS_SHIM_RUN"
 """Holds the real path of ``sys.prefix``: processes of that environment import the shim."""
 
 _PACKAGE = Path(__file__).absolute().parent
-_INIT = "__init__.py"
 
 STARTUP = str(_PACKAGE / "startup")
 """The folder that comes first in the application's PYTHONPATH."""
@@ -77,7 +76,9 @@ def _check_application(arguments: Sequence[str]) -> None:
         raise CommandError(f"there is no file {first}{hint}")
     entry = _first_on_path(first)
     spec = None if entry is None else PathFinder.find_spec("shim", [entry])
-    if spec is not None and spec.origin and not Path(spec.origin).samefile(_PACKAGE / _INIT):
+    # Not samefile(): what is in a zip file cannot be asked for.
+    own = os.path.realpath(_PACKAGE / "__init__.py")
+    if spec is not None and spec.origin and os.path.realpath(spec.origin) != own:
         raise CommandError(
             f"the application has a module `shim` of its own, {spec.origin}, and can have only "
             "one of that name. Rename it to use this one"

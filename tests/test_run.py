@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import os
 import re
+import shutil
 import signal
 import subprocess
 import sys
@@ -357,6 +358,16 @@ def test_an_application_with_a_module_of_that_name(
     child = run_from_anywhere(*application, folder=folder)
     assert "the application has a module `shim` of its own" in child.error
     assert module in child.error
+
+
+def test_a_zip_file_with_a_module_of_that_name(folder: Path) -> None:
+    (folder / "zipped" / "shim.py").touch()
+    shutil.make_archive(str(folder / "app"), "zip", folder / "zipped")
+    child = run_from_anywhere("app.zip", folder=folder)
+    assert "the application has a module `shim` of its own" in child.error
+    (folder / "zipped" / "shim.py").unlink()
+    shutil.make_archive(str(folder / "app"), "zip", folder / "zipped")
+    assert json.loads(run_from_anywhere("app.zip", folder=folder).stdout)["argv"] == ["app.zip"]
 
 
 def test_a_module_of_that_name_that_the_application_does_not_see(folder: Path) -> None:
