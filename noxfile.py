@@ -57,6 +57,7 @@ OF_NO_PYTHON = tuple(
         "command_line",
         "command_line_failures",
         "compatibility",
+        "converter_status_alone",
         "demo",
         "demo_application",
         "demo_failures",

@@ -7,7 +7,7 @@ import subprocess
 import sys
 
 import pytest
-from children import ROOT, python
+from children import ROOT
 
 FIXES = ("converter-status", "close-reset", "history-merge")
 
@@ -32,22 +32,3 @@ def test_a_fix_holds_without_the_others(fix: str) -> None:
     )
     assert run.returncode == 0, run.stdout
     assert " passed" in run.stdout
-
-
-def test_the_status_of_a_tool_call_is_not_the_business_of_converter_status() -> None:
-    child = python(
-        """
-import shim
-from agents.realtime import RealtimeSession
-from agents.realtime.items import RealtimeToolCallItem
-fields = dict(
-    item_id="i", previous_item_id=None, call_id="c", type="function_call", name="n", arguments=""
-)
-known = RealtimeToolCallItem(status="in_progress", output=None, **fields)
-done = RealtimeToolCallItem(status="completed", output="found", **fields)
-(item,) = RealtimeSession._get_new_history([known], done)
-print(item.status, item.output)
-""",
-        environment={"OPENAI_AGENTS_SHIM_SKIP": "history-merge"},
-    )
-    assert child.stdout.strip() == "completed found", child.stderr

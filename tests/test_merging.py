@@ -9,7 +9,6 @@ from types import SimpleNamespace
 from typing import Any
 
 import pytest
-from children import python
 
 # For what the regression suite has to play a server with.
 sys.path.append(str(Path(__file__).parent / "regression"))
@@ -58,28 +57,6 @@ async def test_3_8_a_task_that_an_update_starts_is_not_part_of_it(event: wire.Ev
     (task,) = tasks
     await task
     assert call.parts("item_1") == [("audio", "Goodbye")]
-
-
-def test_an_unsent_status_stays_marked_without_history_merge() -> None:
-    child = python(
-        """
-import shim
-from agents.realtime import RealtimeSession
-from agents.realtime.items import InputAudio, UserMessageItem
-from agents.realtime.model_events import RealtimeModelInputAudioTranscriptionCompletedEvent
-known, update = (
-    UserMessageItem(item_id="i", content=[InputAudio()], status="in_progress") for _ in range(2)
-)
-for item in (known, update):
-    item.model_fields_set.discard("status")
-history = RealtimeSession._get_new_history([known], update)
-event = RealtimeModelInputAudioTranscriptionCompletedEvent(item_id="i", transcript="Hello")
-(item,) = RealtimeSession._get_new_history(history, event)
-print(item.status)
-""",
-        environment={"OPENAI_AGENTS_SHIM_SKIP": "history-merge"},
-    )
-    assert child.stdout.strip() == "completed", child.stderr
 
 
 @wire.needs_images

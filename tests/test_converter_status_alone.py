@@ -1,0 +1,67 @@
+"""converter-status without history-merge, which else comes before it: the release merges."""
+
+from __future__ import annotations
+
+import pytest
+from children import python
+
+USER_ITEMS = """
+import shim
+from agents.realtime import RealtimeSession
+from agents.realtime.items import InputAudio, UserMessageItem
+from agents.realtime.model_events import RealtimeModelInputAudioTranscriptionCompletedEvent
+sent = UserMessageItem(item_id="i", content=[InputAudio()], status="in_progress")
+unsent = sent.model_copy()
+unsent.model_fields_set.discard("status")
+transcription = RealtimeModelInputAudioTranscriptionCompletedEvent(item_id="i", transcript="Hello")
+"""
+TOOL_CALLS = """
+import shim
+from agents.realtime import RealtimeSession
+from agents.realtime.items import InputText, RealtimeToolCallItem, UserMessageItem
+fields = dict(
+    item_id="i", previous_item_id=None, call_id="c", type="function_call", name="n", arguments=""
+)
+known = RealtimeToolCallItem(status="in_progress", output=None, **fields)
+"""
+
+
+def printed(code: str) -> str:
+    """What the code prints with converter-status and close-reset alone."""
+    child = python(code, environment={"OPENAI_AGENTS_SHIM_SKIP": "history-merge"})
+    assert child.returncode == 0, child.stderr
+    return child.stdout.strip()
+
+
+@pytest.mark.parametrize(
+    ("known", "status"),
+    [
+        pytest.param("unsent", "completed", id="unsent"),
+        pytest.param("sent", "in_progress", id="sent, and the same as the default"),
+    ],
+)
+def test_1_3_an_update_keeps_in_mind_whether_a_status_was_sent(known: str, status: str) -> None:
+    code = f"""{USER_ITEMS}
+history = RealtimeSession._get_new_history([{known}], unsent.model_copy())
+(item,) = RealtimeSession._get_new_history(history, transcription)
+print(item.status)
+"""
+    assert printed(code) == status
+
+
+def test_3_9_a_tool_call_gets_the_status_of_its_update() -> None:
+    code = f"""{TOOL_CALLS}
+done = RealtimeToolCallItem(status="completed", output="found", **fields)
+(item,) = RealtimeSession._get_new_history([known], done)
+print(item.status, item.output)
+"""
+    assert printed(code) == "completed found"
+
+
+def test_3_9_a_message_does_not_get_the_status_of_a_tool_call() -> None:
+    code = f"""{TOOL_CALLS}
+message = UserMessageItem(item_id="i", content=[InputText(text="Hello")])
+(item,) = RealtimeSession._get_new_history([known], message)
+print(item.type, getattr(item, "status", None))
+"""
+    assert printed(code) == "message None"
