@@ -81,7 +81,7 @@ def _keeps_status(known: Any, event: Any) -> bool:
     if known.item_id != event.item_id or known.type != "message":
         return False
     if event.type == "input_audio_transcription_completed":
-        return known.role == "user" and "status" in said(known)
+        return "status" in said(known)
     return event.type == "message" and event.role == known.role and "status" not in said(event)
 
 

@@ -49,6 +49,15 @@ print(item.status)
     assert printed(code) == status
 
 
+def test_1_2_an_update_without_a_status_takes_none_away_from_itself() -> None:
+    code = f"""{USER_ITEMS}
+known = UserMessageItem(item_id="i", content=[InputAudio()])
+(item,) = RealtimeSession._get_new_history([known], unsent)
+print(item.status)
+"""
+    assert printed(code) == "in_progress"
+
+
 def test_3_9_a_tool_call_gets_the_status_of_its_update() -> None:
     code = f"""{TOOL_CALLS}
 done = RealtimeToolCallItem(status="completed", output="found", **fields)
@@ -58,6 +67,15 @@ print(item.status, item.output)
     assert printed(code) == "completed found"
 
 
+def test_3_9_a_tool_call_does_not_get_the_status_of_a_message() -> None:
+    code = f"""{TOOL_CALLS}
+message = UserMessageItem(item_id="i", content=[], status="completed")
+(item,) = RealtimeSession._get_new_history([message], known)
+print(item.type, item.status)
+"""
+    assert printed(code) == "function_call in_progress"
+
+
 def test_3_9_a_message_does_not_get_the_status_of_a_tool_call() -> None:
     code = f"""{TOOL_CALLS}
 message = UserMessageItem(item_id="i", content=[InputText(text="Hello")])
@@ -65,3 +83,26 @@ message = UserMessageItem(item_id="i", content=[InputText(text="Hello")])
 print(item.type, getattr(item, "status", None))
 """
     assert printed(code) == "message None"
+
+
+def test_1_3_another_item_keeps_the_status_that_a_wrapper_beneath_gives_it() -> None:
+    code = """
+from agents.realtime import RealtimeSession
+from agents.realtime.items import InputAudio, UserMessageItem
+from agents.realtime.model_events import RealtimeModelInputAudioTranscriptionCompletedEvent
+merge = RealtimeSession._get_new_history.__func__
+
+def complete_all(cls, old_history, event):
+    history = merge(cls, old_history, event)
+    return [item.model_copy(update={"status": "completed"}) for item in history]
+
+RealtimeSession._get_new_history = classmethod(complete_all)
+import shim
+history = [
+    UserMessageItem(item_id=item_id, content=[InputAudio()], status="in_progress")
+    for item_id in ("i", "j")
+]
+event = RealtimeModelInputAudioTranscriptionCompletedEvent(item_id="i", transcript="Hello")
+print(*(item.status for item in RealtimeSession._get_new_history(history, event)))
+"""
+    assert printed(code) == "in_progress completed"

@@ -15,6 +15,10 @@ sys.path.append(str(Path(__file__).parent / "regression"))
 
 import wire
 from agents.realtime import RealtimeSession, items
+from agents.realtime.model_events import (
+    RealtimeModelItemDeletedEvent,
+    RealtimeModelItemUpdatedEvent,
+)
 from call import Call, updated
 from wire import audio, message
 
@@ -57,6 +61,29 @@ async def test_3_8_a_task_that_an_update_starts_is_not_part_of_it(event: wire.Ev
     (task,) = tasks
     await task
     assert call.parts("item_1") == [("audio", "Goodbye")]
+
+
+@pytest.mark.asyncio
+@wire.needs_assistant_audio
+async def test_3_8_an_event_within_an_event_takes_nothing_from_it() -> None:
+    """A subclass may handle another event before the release handles this one."""
+    deleted = RealtimeModelItemDeletedEvent(item_id="item_2")
+    update = items.AssistantMessageItem(item_id="item_2", content=[])
+
+    class Nesting(RealtimeSession):  # type: ignore[type-arg, unused-ignore]
+        async def _put_event(self, event: Any) -> Any:
+            goes_on = await super()._put_event(event)
+            if getattr(getattr(event, "data", None), "type", None) == "transcript_delta":
+                await self.on_event(RealtimeModelItemUpdatedEvent(item=update))
+                await self.on_event(deleted)
+            return goes_on
+
+    call = Call(session_type=Nesting)
+    await call.receive(
+        wire.created(message("item_1", "assistant", audio("Hello"))),
+        wire.transcript_delta("item_1", " there"),
+    )
+    assert call.parts("item_1") == [("audio", "Hello there")]
 
 
 @wire.needs_images

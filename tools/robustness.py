@@ -1,5 +1,7 @@
 """Run the properties, malformed input and the faults in this environment, with the shim.
 
+The faults run without it as well, where those have to fail that are recorded.
+
 Standard library only, because it runs in environments that hold an old release.
 """
 
@@ -17,6 +19,9 @@ SUITES = {
     # It imports the shim by itself, beside a copy of the SDK that stays bare.
     "malformed": ("tests/malformed", "--examples", "200"),
     "faults": ("tests/faults", "-p", "shim"),
+    # Native, as pytest's own tracebacks of so many failures break off on Python 3.11
+    # (SystemError, https://github.com/python/cpython/issues/106905).
+    "bare-faults": ("tests/faults", "--bare", "--tb=native"),
 }
 """Arguments of pytest for each suite."""
 

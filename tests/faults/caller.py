@@ -7,7 +7,7 @@ import itertools
 import random
 import socket
 from collections.abc import AsyncIterator, Callable
-from contextlib import asynccontextmanager, suppress
+from contextlib import asynccontextmanager
 from functools import lru_cache
 from typing import Any
 
@@ -202,8 +202,7 @@ async def calling(*, model: Any = None, tracker: Any = None) -> AsyncIterator[Ca
             for each in server.sockets:
                 each.transport.abort()
             # A bare release may be left in a state in which it cannot.
-            with suppress(Exception):
-                await asyncio.wait_for(caller.model.close(), timeout=1)
+            await outcome(asyncio.wait_for(caller.model.close(), timeout=1))
     await no_client_sockets(server.port)
     await no_tasks_beside(before)
 

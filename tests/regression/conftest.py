@@ -13,16 +13,15 @@ from typing import Any
 
 import pytest
 import wire
-from loading import load
+from bare import add_option, expect_failures, test_id
 
 _HERE = Path(__file__).parent
-_ROOT = _HERE.parents[1]
 
 _outcomes: dict[str, str] = {}
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
-    parser.addoption("--bare", action="store_true", help="expect the recorded failures, exactly")
+    add_option(parser)
     parser.addoption("--outcomes", type=Path, metavar="FILE", help="write the outcomes as JSON")
 
 
@@ -30,28 +29,9 @@ def pytest_report_header() -> str:
     return f"openai-agents {wire.RELEASE}"
 
 
-def test_id(item: pytest.Item) -> str:
-    """The test's file and name, as in the record."""
-    return f"{item.path.name}::{item.nodeid.partition('::')[2]}"
-
-
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
-    if not config.getoption("--bare"):
-        return
-    record = json.loads((_HERE / "bare.json").read_text())
-    table = json.loads((_ROOT / "shim" / "releases.json").read_text())
-    order = list(table["releases"])
-    failing = load("tools/record.py").recorded_failures(record, wire.RELEASE, order)
-    for item in items:
-        name = test_id(item)
-        if name not in record:
-            raise pytest.UsageError(f"{name} is not in bare.json: record it, see CONTRIBUTING.md")
-        if name in failing:
-            item.add_marker(
-                pytest.mark.xfail(
-                    strict=True, raises=AssertionError, reason=f"defect of {wire.RELEASE}"
-                )
-            )
+    if config.getoption("--bare"):
+        expect_failures(items, folder=_HERE)
 
 
 def by_assertion(call: pytest.CallInfo[Any]) -> bool:
