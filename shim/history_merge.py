@@ -90,7 +90,7 @@ def _get_new_history_without_deltas(original: Method, switch: Switch) -> Method:
 def _with_words_heard(item: Any, known: Any) -> Any:
     """Return an item that has just been updated, with those words in its first audio part."""
     _, session = _arrival_of(item.item_id)
-    if session is None or item.role != "assistant" or getattr(known, "role", None) != "assistant":
+    if session is None or getattr(known, "role", None) != "assistant":
         return item
     index = _audio_index(item)
     words = session._item_transcripts.get(item.item_id)
