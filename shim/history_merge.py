@@ -109,9 +109,9 @@ def _index_of(history: Sequence[Any], item_id: str) -> int | None:
     for index in range(len(history) - 1, -1, -1):
         item = history[index]
         if item.item_id == item_id:
-            if item.type == "message" and not _has_role_set(item):
-                # Made from a transcription, which adds an item even if there is one of the same
-                # id, of another role or type.
+            if not _has_role_set(item):
+                # Perhaps made from a transcription, which adds an item even if there is one of the
+                # same id, of another role or type.
                 return [each.item_id for each in history].index(item_id)
             return index
     return None

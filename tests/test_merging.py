@@ -19,7 +19,7 @@ from agents.realtime.model_events import (
     RealtimeModelItemDeletedEvent,
     RealtimeModelItemUpdatedEvent,
 )
-from call import Call, updated
+from call import Call, parts, updated
 from wire import audio, message
 
 import shim  # noqa: F401, for the fixes
@@ -84,6 +84,19 @@ async def test_3_8_an_event_within_an_event_takes_nothing_from_it() -> None:
         wire.transcript_delta("item_1", " there"),
     )
     assert call.parts("item_1") == [("audio", "Hello there")]
+
+
+@pytest.mark.asyncio
+@pytest.mark.skipif(not wire.GA, reason="0.2.x add no items for transcriptions")
+async def test_3_12_the_first_item_of_an_id_is_updated() -> None:
+    """A transcription of an id that another role has adds a second item."""
+    call = Call()
+    await call.receive(
+        wire.created(message("item_1", "assistant", wire.text("Hi"))),
+        wire.transcribed("item_1", "Hello"),
+        wire.retrieved(message("item_1", "assistant", wire.text("Hi!"))),
+    )
+    assert list(map(parts, call.history)) == [[("text", "Hi!")], [("text", "Hello")]]
 
 
 # Where deltas are kept aside, and are not in the history.
