@@ -149,7 +149,7 @@ def _as_it_came(update: Any, original: Any) -> Any:
     It does so by raw index, which puts them on the wrong parts. Whatever else is different, a
     subclass or another wrapper has changed, and it stays.
     """
-    if update is original or update.type != "message":
+    if update.type != "message":
         return update
     content, came = update.content or (), original.content or ()
     if all(map(is_, content, came)):
@@ -163,23 +163,23 @@ def _as_it_came(update: Any, original: Any) -> Any:
 
 def _is_filled(part: Any, came: Any) -> bool:
     """Tell whether a part is the one that came, with a transcript and nothing else added."""
-    transcript = getattr(part, "transcript", None)
-    if not transcript or getattr(came, "transcript", None) or not hasattr(came, "model_copy"):
+    if getattr(came, "transcript", None) or not hasattr(came, "model_copy"):
         return False
+    transcript = getattr(part, "transcript", None)
     return bool(part == came.model_copy(update={"transcript": transcript}))
 
 
 def _with_delta(known: Any, update: Any, delta: str) -> Any:
     """Return the known item with a transcript delta, which says nothing but that.
 
-    ``update`` is what the release has made of the delta: an item with an audio part that has all
-    words heard since the SDK last forgot them.
+    ``update`` is what the release has made of the delta: an item with one part, of audio, that has
+    all words heard since the SDK last forgot them.
     """
-    index, heard_index = _audio_index(known), _audio_index(update)
-    if index is None or heard_index is None:
+    index = _audio_index(known)
+    if index is None:
         return _merge_items(known, update)
     content = list(known.content)
-    content[index] = _continued(content[index], update.content[heard_index], delta)
+    content[index] = _continued(content[index], update.content[0], delta)
     return with_fields(known, {"content": content})
 
 
@@ -190,9 +190,9 @@ def _continued(known: Any, heard: Any, delta: str) -> Any:
     snapshot can be ahead of them. Neither may shorten what is known.
     """
     words, known_words = heard.transcript, getattr(known, "transcript", None)
-    if known_words and words and not words.startswith(known_words):
+    if known_words and not words.startswith(known_words):
         words = known_words if known_words.startswith(words) else known_words + delta
-    if not words or words == known_words or not hasattr(known, "model_copy"):
+    if not words:
         return known
     says_no_more = type(known) is type(heard) and known.model_fields_set <= heard.model_fields_set
     if words is heard.transcript and says_no_more:

@@ -171,6 +171,15 @@ def test_3_2_an_image_without_url_takes_what_no_other_image_needs(
     assert [part.image_url for part in result.content] == merged
 
 
+@wire.needs_images
+def test_3_2_an_image_whose_url_is_no_string_has_none() -> None:
+    image: Any = items.InputImage
+    known = items.UserMessageItem(item_id="item_1", content=[image(image_url="a")])
+    update = known.model_copy(update={"content": [image.model_construct(image_url=["b"])]})
+    (item,) = updated([known], update)
+    assert [part.image_url for part in item.content] == [["b"]]
+
+
 def foreign_part(**fields: Any) -> Any:
     """A part that somebody has put together without the SDK's classes."""
     return SimpleNamespace(**fields)
@@ -179,6 +188,75 @@ def foreign_part(**fields: Any) -> Any:
 def assistant_item(*content: Any, **fields: Any) -> Any:
     item = items.AssistantMessageItem(item_id="item_1", content=[], **fields)
     return item.model_copy(update={"content": list(content)})
+
+
+class Rewriting(RealtimeSession):  # type: ignore[type-arg, unused-ignore]
+    """An application's subclass, which hides transcripts and adds a note to each message."""
+
+    @classmethod
+    def _get_new_history(cls, old_history: Any, event: Any) -> Any:
+        if event.type == "message":
+            content = [part.model_copy(update={"transcript": "***"}) for part in event.content]
+            content.append(items.AssistantText(text=f"checked, of {len(old_history)}"))
+            event = event.model_copy(update={"content": content})
+        return super()._get_new_history(old_history, event)
+
+
+@pytest.mark.asyncio
+@wire.needs_assistant_audio
+@pytest.mark.parametrize("transcript", ["Hello there", None], ids=["known", "filled in"])
+async def test_3_12_what_a_subclass_makes_of_an_update_stays(transcript: str | None) -> None:
+    call = Call(session_type=Rewriting)
+    await call.receive(
+        wire.created(message("item_1", "assistant", audio("Hello"))),
+        wire.retrieved(message("item_1", "assistant", audio(transcript))),
+    )
+    assert call.parts("item_1") == [("audio", "***"), ("text", "checked, of 1")]
+
+
+@pytest.mark.asyncio
+@pytest.mark.skipif(not wire.GA, reason="0.2.x put no deltas into the history")
+async def test_3_8_a_delta_leaves_the_class_of_a_part() -> None:
+    class Own(items.AssistantAudio):
+        pass
+
+    call = Call()
+    call.session._history = [assistant_item(Own(transcript="Hello"))]
+    await call.receive(wire.transcript_delta("item_1", "Hello there"))
+    (part,) = call.item("item_1").content
+    assert part == Own(transcript="Hello there")
+
+
+@pytest.mark.asyncio
+@wire.needs_assistant_audio
+async def test_3_8_an_empty_delta_says_nothing() -> None:
+    call = Call()
+    await call.receive(
+        wire.created(message("item_1", "assistant", audio())), wire.transcript_delta("item_1", "")
+    )
+    assert call.parts("item_1") == [("audio", None)]
+
+
+@pytest.mark.asyncio
+@wire.needs_assistant_audio
+async def test_3_12_an_update_whose_content_is_null_says_the_rest() -> None:
+    call = Call()
+    known = assistant_item(items.AssistantText(text="Hello"), status="in_progress")
+    call.session._history = [known]
+    update = known.model_copy(update={"content": None, "status": "completed"})
+    await call.session.on_event(RealtimeModelItemUpdatedEvent(item=update))
+    assert call.parts("item_1") == [("text", "Hello")]
+    assert call.status("item_1") == "completed"
+
+
+@pytest.mark.asyncio
+@wire.needs_assistant_audio
+async def test_3_12_a_foreign_part_beside_one_whose_transcript_is_missing() -> None:
+    call = Call()
+    call.session._history = [assistant_item(items.AssistantAudio(transcript="Hello"))]
+    update = assistant_item(items.AssistantAudio(), foreign_part(type="text", text="Hi"))
+    await call.session.on_event(RealtimeModelItemUpdatedEvent(item=update))
+    assert call.parts("item_1") == [("audio", "Hello"), ("text", "Hi")]
 
 
 @wire.needs_assistant_audio

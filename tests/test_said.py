@@ -8,7 +8,7 @@ import pytest
 from agents.realtime.items import AssistantAudio, AssistantMessageItem, InputText, UserMessageItem
 from pydantic import BaseModel, PrivateAttr
 
-from shim.said import said, with_fields
+from shim.said import said, says_something, with_fields
 
 
 class WithSecret(BaseModel):
@@ -54,6 +54,15 @@ def test_a_copy_is_what_model_copy_gives(model: Any, fields: dict[str, Any]) -> 
     if copied.model_extra is not None:
         copied.model_extra["changed"] = True
     assert state(model) == before
+
+
+@pytest.mark.parametrize(
+    ("value", "is_news"),
+    [(None, False), ("", False), ([], False), ("a", True), (["a"], True), (0, True), ({}, True)],
+    ids=repr,
+)
+def test_a_value_is_news_unless_it_is_null_or_empty(value: object, is_news: bool) -> None:
+    assert says_something(value) is is_news
 
 
 def test_a_field_says_nothing_if_it_is_unset_null_or_empty() -> None:
