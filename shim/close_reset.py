@@ -55,7 +55,7 @@ def _connect(original: Method, switch: Switch) -> Method:
         is_refused = self._websocket is not None or getattr(
             self, "_connection_attempt_active", False
         )
-        if not is_refused:
+        if switch.on and not is_refused:
             _openers[self] = ref(asyncio.current_task())
         return await original(self, options)
 

@@ -172,14 +172,14 @@ def _is_filled(part: Any, came: Any) -> bool:
 def _with_delta(known: Any, update: Any, delta: str) -> Any:
     """Return the known item with a transcript delta, which says nothing but that.
 
-    ``update`` is what the release has made of the delta: an item with one part, of audio, that has
-    all words heard since the SDK last forgot them.
+    ``update`` is what the release has made of the delta: an item with an audio part that has all
+    words heard since the SDK last forgot them. A subclass may have made another one of it.
     """
-    index = _audio_index(known)
-    if index is None:
+    index, heard_index = _audio_index(known), _audio_index(update)
+    if index is None or heard_index is None:
         return _merge_items(known, update)
     content = list(known.content)
-    content[index] = _continued(content[index], update.content[0], delta)
+    content[index] = _continued(content[index], update.content[heard_index], delta)
     return with_fields(known, {"content": content})
 
 
@@ -192,7 +192,7 @@ def _continued(known: Any, heard: Any, delta: str) -> Any:
     words, known_words = heard.transcript, getattr(known, "transcript", None)
     if known_words and not words.startswith(known_words):
         words = known_words if known_words.startswith(words) else known_words + delta
-    if not words:
+    if not words or not hasattr(known, "model_copy"):
         return known
     says_no_more = type(known) is type(heard) and known.model_fields_set <= heard.model_fields_set
     if words is heard.transcript and says_no_more:

@@ -49,7 +49,7 @@ print(item.status)
     assert printed(code) == status
 
 
-def test_1_2_an_update_without_a_status_takes_none_away_from_itself() -> None:
+def test_1_2_an_unsent_status_stays_where_none_is_known() -> None:
     code = f"""{USER_ITEMS}
 known = UserMessageItem(item_id="i", content=[InputAudio()])
 (item,) = RealtimeSession._get_new_history([known], unsent)

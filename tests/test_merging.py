@@ -65,7 +65,7 @@ async def test_3_8_a_task_that_an_update_starts_is_not_part_of_it(event: wire.Ev
 
 @pytest.mark.asyncio
 @pytest.mark.skipif(not wire.GA, reason="0.2.x put no deltas into the history")
-async def test_3_8_an_event_within_an_event_takes_nothing_from_it() -> None:
+async def test_3_7_an_event_within_an_event_takes_nothing_from_it() -> None:
     """A subclass may handle another event before the release handles this one."""
     deleted = RealtimeModelItemDeletedEvent(item_id="item_2")
     update = items.AssistantMessageItem(item_id="item_2", content=[])
@@ -88,7 +88,7 @@ async def test_3_8_an_event_within_an_event_takes_nothing_from_it() -> None:
 
 @pytest.mark.asyncio
 @pytest.mark.skipif(not wire.GA, reason="0.2.x add no items for transcriptions")
-async def test_3_12_the_first_item_of_an_id_is_updated() -> None:
+async def test_the_first_item_of_an_id_is_updated() -> None:
     """A transcription of an id that another role has adds a second item."""
     call = Call()
     await call.receive(
@@ -205,7 +205,7 @@ class Rewriting(RealtimeSession):  # type: ignore[type-arg, unused-ignore]
 @pytest.mark.asyncio
 @wire.needs_assistant_audio
 @pytest.mark.parametrize("transcript", ["Hello there", None], ids=["known", "filled in"])
-async def test_3_12_what_a_subclass_makes_of_an_update_stays(transcript: str | None) -> None:
+async def test_what_a_subclass_makes_of_an_update_stays(transcript: str | None) -> None:
     call = Call(session_type=Rewriting)
     await call.receive(
         wire.created(message("item_1", "assistant", audio("Hello"))),
@@ -216,7 +216,37 @@ async def test_3_12_what_a_subclass_makes_of_an_update_stays(transcript: str | N
 
 @pytest.mark.asyncio
 @pytest.mark.skipif(not wire.GA, reason="0.2.x put no deltas into the history")
-async def test_3_8_a_delta_leaves_the_class_of_a_part() -> None:
+async def test_what_a_subclass_makes_of_a_delta_is_merged() -> None:
+    class Writing(RealtimeSession):  # type: ignore[type-arg, unused-ignore]
+        @classmethod
+        def _get_new_history(cls, old_history: Any, event: Any) -> Any:
+            if event.type == "message" and old_history:
+                content = [items.AssistantText(text=part.transcript) for part in event.content]
+                event = event.model_copy(update={"content": content})
+            return super()._get_new_history(old_history, event)
+
+    call = Call(session_type=Writing)
+    await call.receive(
+        wire.created(message("item_1", "assistant", audio("Hello"))),
+        wire.transcript_delta("item_1", "Hello there"),
+    )
+    assert sorted(call.parts("item_1")) == [("audio", "Hello"), ("text", "Hello there")]
+
+
+@pytest.mark.asyncio
+@pytest.mark.skipif(not wire.GA, reason="0.2.x put no deltas into the history")
+async def test_3_7_a_delta_leaves_a_foreign_part(caplog: pytest.LogCaptureFixture) -> None:
+    known = assistant_item(foreign_part(type="audio", transcript="Hello"))
+    call = Call()
+    call.session._history = [known]
+    await call.receive(wire.transcript_delta("item_1", "Hello there"))
+    assert call.item("item_1").content == known.content
+    assert not [each for each in caplog.records if each.name.startswith("shim")]
+
+
+@pytest.mark.asyncio
+@pytest.mark.skipif(not wire.GA, reason="0.2.x put no deltas into the history")
+async def test_3_7_a_delta_leaves_the_class_of_a_part() -> None:
     class Own(items.AssistantAudio):
         pass
 
@@ -229,7 +259,7 @@ async def test_3_8_a_delta_leaves_the_class_of_a_part() -> None:
 
 @pytest.mark.asyncio
 @wire.needs_assistant_audio
-async def test_3_8_an_empty_delta_says_nothing() -> None:
+async def test_3_7_an_empty_delta_says_nothing() -> None:
     call = Call()
     await call.receive(
         wire.created(message("item_1", "assistant", audio())), wire.transcript_delta("item_1", "")
@@ -239,7 +269,7 @@ async def test_3_8_an_empty_delta_says_nothing() -> None:
 
 @pytest.mark.asyncio
 @wire.needs_assistant_audio
-async def test_3_12_an_update_whose_content_is_null_says_the_rest() -> None:
+async def test_3_5_an_update_whose_content_is_null_says_the_rest() -> None:
     call = Call()
     known = assistant_item(items.AssistantText(text="Hello"), status="in_progress")
     call.session._history = [known]

@@ -95,11 +95,6 @@ def _parser() -> argparse.ArgumentParser:
         help="try only what no earlier run has killed, and take the rest from there",
     )
     parser.add_argument(
-        "--unchecked",
-        action="store_true",
-        help="do not run the tests without a mutant first, as an earlier run has done",
-    )
-    parser.add_argument(
         "--environments",
         type=Path,
         metavar="FOLDER",
@@ -139,8 +134,7 @@ def main(arguments: list[str] | None = None) -> int:
             with Laboratory(
                 interpreters, stages, folder=Path(scratch), copies=options.jobs
             ) as laboratory:
-                if not options.unchecked:
-                    laboratory.check(modules, report=console.print)
+                laboratory.check(modules, report=console.print)
                 results = run(mutants, laboratory, killed=killed, console=console)
     except UserError as error:
         print(f"error: {error}", file=sys.stderr)

@@ -13,7 +13,7 @@ from typing import Any
 
 import pytest
 import wire
-from bare import add_option, expect_failures, test_id
+from bare import add_option, expect_failures, recorded_name
 
 _HERE = Path(__file__).parent
 
@@ -45,7 +45,7 @@ def by_assertion(call: pytest.CallInfo[Any]) -> bool:
 @pytest.hookimpl(hookwrapper=True)
 def pytest_runtest_makereport(item: pytest.Item, call: pytest.CallInfo[Any]) -> Any:
     report = (yield).get_result()
-    name = test_id(item)
+    name = recorded_name(item)
     if report.when == "call" or report.outcome != "passed":
         xfailed = hasattr(report, "wasxfail") and report.outcome == "skipped"
         _outcomes[name] = "xfailed" if xfailed else report.outcome
