@@ -107,19 +107,19 @@ def _with_left_over(known: Sequence[Any], merged: Sequence[Any], pairs: _Pairs) 
     of its kind, or the next update of the same content would pair differently.
     """
     positions = {partner: index for index, partner in pairs.items()}
-    # Position of the merged part behind which it goes; -1 is in front.
-    followers: dict[int, list[Any]] = defaultdict(list)
-    last_of_kind: dict[str | None, int] = defaultdict(lambda: -1)
-    place = -1
+    # By the number of merged parts that go before them.
+    left_over: dict[int, list[Any]] = defaultdict(list)
+    last_of_kind: dict[str | None, int] = defaultdict(int)
+    place = 0
     for index, part in enumerate(known):
         kind = kind_of(part)
         if index in positions:
-            place = positions[index]
+            place = positions[index] + 1
         elif kind is not None:  # Else it is no part, and the SDK would stumble over it.
             place = max(place, last_of_kind[kind])
-            followers[place].append(part)
+            left_over[place].append(part)
         last_of_kind[kind] = max(place, last_of_kind[kind])
-    content = list(followers[-1])
+    content: list[Any] = []
     for position, part in enumerate(merged):
-        content += [part, *followers[position]]
-    return content
+        content += [*left_over[position], part]
+    return content + left_over[len(merged)]

@@ -143,8 +143,8 @@ def _examine_files(folder: Path, release: Release) -> tuple[dict[str, Refusal], 
             refusals[module] = _partly_patched(_source(folder, module), example, release.version)
         for module in sorted(set(release.patched) - patched - set(release.modules)):
             refusal = _partly_patched(_source(folder, module), example, release.version)
-            for pinned in patched & set(release.modules):
-                refusals.setdefault(pinned, refusal)
+            for each in patched:
+                refusals.setdefault(each, refusal)
     return refusals, frozenset(patched)
 
 

@@ -31,11 +31,14 @@ _NO_ARRIVAL = (None, None)
 _arrivals: ContextVar[list[tuple[Any, Any]]] = ContextVar("shim_history_merge_arrivals")
 
 
-def _on_event(original: Method, switch: Switch) -> Method:
-    """Remember the event that brings an update while the release handles it."""
+def _on_event(original: Method, _: Switch) -> Method:
+    """Remember the event that brings an update while the release handles it.
+
+    Nothing asks for it once the fix is taken off.
+    """
 
     async def on_event(self: Any, event: Any) -> Any:
-        if event.type not in ("transcript_delta", "item_updated") or not switch.on:
+        if event.type not in ("transcript_delta", "item_updated"):
             return await original(self, event)
         arrivals = [(event, self)]
         token = _arrivals.set(arrivals)
@@ -119,7 +122,7 @@ def _index_of(history: Sequence[Any], item_id: str) -> int | None:
 
 def _has_role_set(item: Any) -> bool:
     """Tell whether the server has sent this item; the release makes others without a role."""
-    return "role" in getattr(item, "model_fields_set", ("role",))
+    return "role" in getattr(item, "model_fields_set", ())
 
 
 def _updated(known: Any, update: Any) -> Any:
@@ -194,8 +197,8 @@ def _continued(known: Any, heard: Any, delta: str) -> Any:
         words = known_words if known_words.startswith(words) else known_words + delta
     if not words or not hasattr(known, "model_copy"):
         return known
-    says_no_more = type(known) is type(heard) and known.model_fields_set <= heard.model_fields_set
-    if words is heard.transcript and says_no_more:
+    says_no_more = type(known) is type(heard) and known.model_fields_set == heard.model_fields_set
+    if words == heard.transcript and says_no_more:
         return heard
     return with_fields(known, {"transcript": words})
 
@@ -211,7 +214,7 @@ def _merge_items(known: Any, update: Any) -> Any:
     news.pop("role", None)
     news["content"] = merge_content(known_content, content)
     item = with_fields(known, news)
-    if "status" not in news and getattr(item, "status", None) is None:
+    if getattr(item, "status", None) is None:
         status = getattr(update, "status", None)
         if status is not None:
             # Made from a delta or a transcription; to the server it is a new one.

@@ -145,8 +145,6 @@ class InstalledWrap:
             if getattr(link, "__func__", link) is self._function:
                 return True
             link = getattr(link, "__wrapped__", None)
-            if link is None:
-                break
         return False
 
 

@@ -19,6 +19,7 @@ import test_close_reset
 import wire
 from agents.realtime.model_events import RealtimeModelToolCallEvent
 from agents.realtime.model_inputs import RealtimeModelSendRawMessage, RealtimeModelSendToolOutput
+from call import Call
 from loading import PATIENCE
 from test_close_reset import (
     Line,
@@ -215,3 +216,24 @@ async def test_2_3_nothing_is_logged_where_there_is_no_playback_tracker(
     await line.speak()
     await line.model.close()
     assert [each for each in caplog.records if each.name.startswith("shim")] == []
+
+
+@pytest.mark.asyncio
+@pytest.mark.skipif(not wire.since("0.2.4"), reason="the model measures audio by itself to 0.2.3")
+async def test_2_3_audio_is_measured_in_the_format_of_its_session() -> None:
+    model = Call().model
+    tracker = model._audio_state_tracker
+    tracker.set_audio_format("g711_ulaw")
+    # So many bytes are 100 ms of PCM16, at 24 kHz.
+    await model._handle_ws_event({"event_id": "event_1", **wire.audio_delta("item_1", ms=100)})
+    assert tracker.get_state("item_1", 0).audio_length_ms == 600
+
+
+@pytest.mark.asyncio
+async def test_2_2_an_item_that_is_asked_for_by_its_id_is_retrieved() -> None:
+    """0.2.0 asks without one while there is no current item; that alone is held back."""
+    call = Call()
+    message: Any = {"type": "conversation.item.retrieve", "other_data": {"item_id": "item_1"}}
+    await call.model.send_event(RealtimeModelSendRawMessage(message=message))
+    (frame,) = call.socket.frames
+    assert frame["item_id"] == "item_1"

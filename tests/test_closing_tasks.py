@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import sys
+from collections.abc import AsyncIterator
 from pathlib import Path
 from typing import Any
 
@@ -89,6 +90,26 @@ async def test_2_4_a_socket_without_a_transport_that_fails_to_close() -> None:
         await model.close()
     assert connection_state(model) == new_state()
     assert model._websocket is None
+
+
+class Endless(Broken):
+    """One that is read for ever, too."""
+
+    async def __aiter__(self) -> AsyncIterator[str]:
+        await asyncio.Event().wait()
+        yield ""
+
+
+@pytest.mark.asyncio
+async def test_2_4_a_socket_that_cannot_be_closed_at_all_is_read_no_more() -> None:
+    model = Call().model
+    model._websocket = Endless()
+    model._websocket_task = task = asyncio.create_task(model._listen_for_messages())
+    await asyncio.sleep(0)
+    with pytest.raises(OSError, match="cannot close"):
+        await model.close()
+    await asyncio.wait({task}, timeout=PATIENCE)
+    assert task.done()
 
 
 @pytest.mark.asyncio

@@ -85,6 +85,19 @@ print(item.type, getattr(item, "status", None))
     assert printed(code) == "message None"
 
 
+def test_1_3_an_update_of_another_role_does_not_keep_the_status() -> None:
+    """It is another item, as far as the release is concerned."""
+    code = f"""{USER_ITEMS}
+from agents.realtime.items import AssistantMessageItem, AssistantText
+known = AssistantMessageItem(
+    item_id="i", content=[AssistantText(text="Hello")], status="completed"
+)
+(item,) = RealtimeSession._get_new_history([known], unsent)
+print(item.role, item.status)
+"""
+    assert printed(code) == "user in_progress"
+
+
 def test_1_3_another_item_keeps_the_status_that_a_wrapper_beneath_gives_it() -> None:
     code = """
 from agents.realtime import RealtimeSession

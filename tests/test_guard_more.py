@@ -326,4 +326,5 @@ def test_the_table_as_it_is_read() -> None:
     assert oldest.modules.keys() == set(PINNED)
     assert oldest.uploaded == "2025-07-15T15:49:33Z"
     assert oldest.fixes["converter-status"][0] == "1.1"
-    assert all(isinstance(each.patched, dict) for each in table.values())
+    assert all(each.patched.keys() >= set(PINNED) for each in table.values())
+    assert all(each.patched[SESSION] != each.modules[SESSION] for each in table.values())

@@ -140,6 +140,54 @@ async def test_3_8_words_that_are_kept_aside(
     assert call.parts("item_1") == merged
 
 
+@pytest.mark.asyncio
+@keeps_deltas_aside
+async def test_3_8_no_words_that_are_kept_aside() -> None:
+    update = wire.retrieved(message("item_1", "assistant", audio("")))
+    call = Call()
+    await call.receive(wire.created(message("item_1", "assistant", audio(""))), update)
+    assert call.parts("item_1") == [("audio", "")]
+
+
+@pytest.mark.asyncio
+@pytest.mark.skipif(not wire.GA, reason="0.2.x add no items for transcriptions")
+async def test_3_6_a_transcription_before_a_snapshot_without_audio() -> None:
+    call = Call()
+    await call.receive(
+        wire.transcribed("item_1", "Hello"),
+        wire.retrieved(message("item_1", "user", wire.text("Hello there"))),
+    )
+    assert call.parts("item_1") == [("text", "Hello there")]
+
+
+@pytest.mark.asyncio
+@pytest.mark.skipif(not wire.GA, reason="0.2.x add no items for transcriptions")
+async def test_3_6_a_text_of_the_server_beside_a_transcription_stays_one() -> None:
+    snapshot = wire.retrieved(message("item_1", "user", audio(), wire.text("and see this")))
+    call = Call()
+    await call.receive(wire.transcribed("item_1", "Hello"), snapshot, snapshot)
+    assert call.parts("item_1") == [("audio", "Hello"), ("text", "and see this")]
+
+
+@pytest.mark.parametrize("part", ["audio", "foreign"])
+def test_3_6_what_is_no_transcription_stays_what_it_is(part: str) -> None:
+    """An application may put items into the history that look like those of the release."""
+    heard = items.InputAudio(transcript="Hello")
+    heard.model_fields_set.discard("type")
+    known_part = heard if part == "audio" else foreign_part(type="input_text", text="Hello")
+    known = items.UserMessageItem(item_id="item_1", content=[])
+    known = known.model_copy(update={"content": [known_part]})
+    known.model_fields_set.discard("role")
+    update = items.UserMessageItem(item_id="item_1", content=[items.InputAudio(audio="AAAA")])
+    (item,) = updated([known], update)
+    if part == "audio":
+        assert [each.model_dump() for each in item.content] == [
+            {"type": "input_audio", "audio": "AAAA", "transcript": "Hello"}
+        ]
+    else:
+        assert known_part in item.content
+
+
 @wire.needs_images
 @pytest.mark.parametrize(
     ("known", "update", "merged"),
@@ -277,6 +325,27 @@ async def test_3_5_an_update_whose_content_is_null_says_the_rest() -> None:
     await call.session.on_event(RealtimeModelItemUpdatedEvent(item=update))
     assert call.parts("item_1") == [("text", "Hello")]
     assert call.status("item_1") == "completed"
+
+
+@pytest.mark.asyncio
+@wire.needs_assistant_audio
+async def test_3_5_an_item_whose_content_is_null_is_updated() -> None:
+    known = assistant_item().model_copy(update={"content": None})
+    call = Call()
+    call.session._history = [known]
+    await call.session.on_event(
+        RealtimeModelItemUpdatedEvent(item=assistant_item(items.AssistantText(text="Hello")))
+    )
+    assert call.parts("item_1") == [("text", "Hello")]
+
+
+@pytest.mark.asyncio
+@pytest.mark.skipif(not wire.GA, reason="0.2.x put no deltas into the history")
+async def test_3_7_an_item_whose_content_is_null_gets_a_delta() -> None:
+    call = Call()
+    call.session._history = [assistant_item().model_copy(update={"content": None})]
+    await call.receive(wire.transcript_delta("item_1", "Hello"))
+    assert call.parts("item_1") == [("audio", "Hello")]
 
 
 @pytest.mark.asyncio
