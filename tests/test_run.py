@@ -445,6 +445,21 @@ def test_run_is_not_for_programs(folder: Path, code: str) -> None:
     assert "run is for the command line" in child.error
 
 
+def test_run_is_not_for_a_program_of_the_same_arguments(folder: Path) -> None:
+    (folder / "tool.py").write_text("import sys; from shim.__main__ import main; sys.exit(main())")
+    child = run([sys.executable, "tool.py", "run", "app.py"], folder=folder)
+    assert "run is for the command line" in child.error
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="a folder that is in use stays there")
+def test_a_current_folder_that_is_gone(folder: Path) -> None:
+    command = [sys.executable, *SHIM, "-c", "print('Hello')"]
+    code = f"import os; os.rmdir(os.getcwd()); os.execv({command[0]!r}, {command!r})"
+    (folder / "gone").mkdir()
+    child = run([sys.executable, "-c", code], folder=folder / "gone")
+    assert (child.returncode, child.stdout, child.stderr) == (0, "Hello\n", "")
+
+
 def test_in_strict_mode_a_wrong_variable_stops_the_start(folder: Path) -> None:
     environment = {"OPENAI_AGENTS_SHIM": "strict", "OPENAI_AGENTS_SHIM_SKIP": "nonsense"}
     for command in (("run", "app.py"), ("status",), ("status", "--json")):

@@ -31,7 +31,8 @@ _PYTEST = ("-m", "pytest", "-q", "-p", "no:cacheprovider")
 # The regression suite, and the tests that play a server as it does.
 _REGRESSION = (*_PYTEST, "-p", "shim", "tests/regression")
 _ADDITIONS = tuple(
-    f"tests/test_{name}.py" for name in ("closing", "closing_tasks", "merging", "nested_updates")
+    f"tests/test_{name}.py"
+    for name in ("closing", "closing_tasks", "merging", "nested_updates", "retired_listeners")
 )
 _DEMO = ("-m", "shim", "demo")
 
