@@ -15,9 +15,10 @@ import wrapt
 sys.path.append(str(Path(__file__).parent / "regression"))
 
 import test_close_reset
+import wire
 from agents.realtime.model_inputs import RealtimeModelSendRawMessage
 from agents.realtime.openai_realtime import OpenAIRealtimeWebSocketModel
-from call import RecordingSocket
+from call import Call, RecordingSocket
 from loading import PATIENCE
 from test_close_reset import Line, needs_a_close_that_waits, speak_on_the_wire
 from test_closing import DELETE, Late, settings
@@ -161,3 +162,14 @@ async def test_a_fix_that_is_taken_off_lets_go_of_the_listeners(line: Line) -> N
     await asyncio.wait({task}, timeout=PATIENCE)
     assert task.done()
     assert not task.cancelled()
+
+
+@pytest.mark.asyncio
+@pytest.mark.usefixtures("covered")
+@pytest.mark.skipif(wire.since("0.2.1"), reason="0.2.0 alone retrieves no item in particular")
+async def test_a_fix_that_is_taken_off_holds_nothing_back() -> None:
+    shim.revert()
+    call = Call()
+    message: Any = {"type": "conversation.item.retrieve"}
+    await call.model.send_event(RealtimeModelSendRawMessage(message=message))
+    assert call.socket.frames == [message]
