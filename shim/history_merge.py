@@ -34,7 +34,7 @@ _arrivals: ContextVar[list[tuple[Any, Any]]] = ContextVar("shim_history_merge_ar
 def _on_event(original: Method, _: Switch) -> Method:
     """Remember the event that brings an update while the release handles it.
 
-    Nothing asks for it once the fix is taken off.
+    Also while the fix is off: then the wraps that ask for it are off as well.
     """
 
     async def on_event(self: Any, event: Any) -> Any:

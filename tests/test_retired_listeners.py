@@ -60,11 +60,11 @@ async def close_and_hold(
 
 @pytest.mark.asyncio
 async def test_2_5_there_may_be_old_listeners_of_two_models(line: Line, other_line: Line) -> None:
-    await close_and_hold(line)
-    task = await close_and_hold(other_line)
+    tasks = {await close_and_hold(line), await close_and_hold(other_line)}
+    line.released.set()
     other_line.released.set()
-    await asyncio.wait({task}, timeout=PATIENCE)
-    assert task.cancelled()
+    await asyncio.wait(tasks, timeout=PATIENCE)
+    assert all(task.cancelled() for task in tasks)
 
 
 @pytest.mark.asyncio
@@ -88,7 +88,7 @@ async def test_2_5_a_new_listener_is_none_while_there_is_an_old_one(line: Line) 
 
 
 @pytest.mark.asyncio
-async def test_2_5_an_old_listener_may_send_while_there_is_no_connection(line: Line) -> None:
+async def test_2_5_an_old_listener_is_stopped_where_there_is_no_connection(line: Line) -> None:
     """It is stopped; an exception of another kind would be an error event."""
     task = await close_and_hold(line, lambda: send(line.model))
     line.released.set()
