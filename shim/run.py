@@ -94,7 +94,7 @@ def _first_on_path(first: str) -> str | None:
             return str(Path.cwd())
         # A folder or a zip file with a __main__.py is run with itself on the path.
         is_container = PathFinder.find_spec("__main__", [first]) is not None
-        return first if is_container else str(Path(first).resolve().parent)
+        return first if is_container else str(Path(os.path.realpath(first)).parent)
     except OSError:  # Python will say it better.
         return None
 

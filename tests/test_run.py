@@ -451,6 +451,23 @@ def test_run_is_not_for_a_program_of_the_same_arguments(folder: Path) -> None:
     assert "run is for the command line" in child.error
 
 
+def test_a_current_folder_that_cannot_be_named(folder: Path) -> None:
+    own = ["-c", "print('Hello')"]
+    code = "import os\ndef getcwd(): raise FileNotFoundError\nos.getcwd = getcwd\n"
+    code += RUN.format(root=str(ROOT), own=own)
+    child = run([sys.executable, "-c", code], folder=folder)
+    assert (child.returncode, child.stdout, child.stderr) == (0, "Hello\n", "")
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="links need a privilege there")
+def test_a_link_to_itself_is_left_to_python(folder: Path) -> None:
+    (folder / "loop.py").symlink_to("loop.py")
+    shimmed = run([sys.executable, *SHIM, "loop.py"], folder=folder)
+    bare = run([sys.executable, "loop.py"], folder=folder)
+    assert outcome(shimmed) == outcome(bare)
+    assert "loop.py" in bare.stderr
+
+
 @pytest.mark.skipif(sys.platform == "win32", reason="a folder that is in use stays there")
 def test_a_current_folder_that_is_gone(folder: Path) -> None:
     command = [sys.executable, *SHIM, "-c", "print('Hello')"]
