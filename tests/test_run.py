@@ -453,7 +453,7 @@ def test_run_is_not_for_a_program_of_the_same_arguments(folder: Path) -> None:
 
 def test_a_current_folder_that_cannot_be_named(folder: Path) -> None:
     own = ["-c", "print('Hello')"]
-    code = "import os\ndef getcwd(): raise FileNotFoundError\nos.getcwd = getcwd\n"
+    code = "import pathlib\ndef cwd(): raise FileNotFoundError\npathlib.Path.cwd = cwd\n"
     code += RUN.format(root=str(ROOT), own=own)
     child = run([sys.executable, "-c", code], folder=folder)
     assert (child.returncode, child.stdout, child.stderr) == (0, "Hello\n", "")
